@@ -1,0 +1,1 @@
+"""How a backend is talked to. Begin with ``backend.py``."""

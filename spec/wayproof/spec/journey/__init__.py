@@ -1,0 +1,1 @@
+"""The journey contract: what it says. Begin with ``operations.py``."""

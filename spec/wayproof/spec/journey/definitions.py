@@ -1,0 +1,149 @@
+"""The registry that journeys are started from, and the closed view that a start pins.
+
+Seed: "Illustrative Public Contract" and "Relationship To The Semantic Compiler". The shape is
+that of a sequence registry of version 3, reduced to what execution depends on.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from wayproof.spec.journey.constraints import Identifier, Items
+from wayproof.spec.journey.records import STRICT
+from wayproof.spec.journey.vocabulary import (
+    DEFINITION_CAPABILITIES,
+    POLICY_CAPABILITIES,
+    Capability,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowDeclaration:
+    """One workflow that sequences may name, and the workflows that it depends on."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
+
+    id: Identifier
+    dependencies: Annotated[tuple[Identifier, ...], Items(64)] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionDeclaration:
+    """One option of a transition; valid only for ``sequence``, if it names one."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
+
+    id: Identifier
+    sequence: Identifier | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransitionDeclaration:
+    """One choice that a caller makes."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
+
+    id: Identifier
+    options: Annotated[tuple[OptionDeclaration, ...], Items(64, minimum=1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntrypointDeclaration:
+    """One public way into a sequence, perhaps with a transition that may be chosen at start."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
+
+    id: Identifier
+    sequence: Identifier
+    transition: Identifier | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepDeclaration:
+    """One step of a sequence: parallel member workflows, or one transition; never both."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
+
+    workflows: Annotated[tuple[Identifier, ...], Items(16)] = ()
+    transition: Identifier | None = None
+
+    def __post_init__(self) -> None:
+        if bool(self.workflows) == (self.transition is not None):
+            raise ValueError("a step has either workflows or a transition")
+
+    @property
+    def stage_id(self) -> str:
+        """The stage's identity: its transition, or its workflows joined by ``+``."""
+        return self.transition or "+".join(self.workflows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SequenceDeclaration:
+    """One ordered sequence of steps."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
+
+    id: Identifier
+    steps: Annotated[tuple[StepDeclaration, ...], Items(64, minimum=1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registry:
+    """Everything that a start may name. Ids are unique within each list."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
+
+    workflows: Annotated[tuple[WorkflowDeclaration, ...], Items(1000)] = ()
+    entrypoints: Annotated[tuple[EntrypointDeclaration, ...], Items(1000)] = ()
+    transitions: Annotated[tuple[TransitionDeclaration, ...], Items(1000)] = ()
+    workflow_sequences: Annotated[tuple[SequenceDeclaration, ...], Items(1000)] = ()
+
+    def __post_init__(self) -> None:
+        for declarations in (
+            self.workflows,
+            self.entrypoints,
+            self.transitions,
+            self.workflow_sequences,
+        ):
+            if len({declared.id for declared in declarations}) != len(declarations):
+                raise ValueError("an id is declared twice")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedDefinition:
+    """The closed view of one sequence: all that execution of it can depend on, and no more."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
+
+    sequence: SequenceDeclaration
+    entrypoints: tuple[EntrypointDeclaration, ...]
+    transitions: tuple[TransitionDeclaration, ...]
+    workflows: tuple[WorkflowDeclaration, ...]
+
+
+def resolve_definition(registry: Registry, sequence_id: str) -> ResolvedDefinition | None:
+    """The closed view of a sequence: its steps, its entrypoints, the transitions that either
+    names and the workflows that it names, each list ordered by id; None if unknown."""
+    sequence = next((s for s in registry.workflow_sequences if s.id == sequence_id), None)
+    if sequence is None:
+        return None
+    entrypoints = [e for e in registry.entrypoints if e.sequence == sequence_id]
+    transitions = {e.transition for e in entrypoints} | {s.transition for s in sequence.steps}
+    workflows = {workflow for step in sequence.steps for workflow in step.workflows}
+    return ResolvedDefinition(
+        sequence=sequence,
+        entrypoints=tuple(sorted(entrypoints, key=lambda e: e.id)),
+        transitions=tuple(
+            sorted((t for t in registry.transitions if t.id in transitions), key=lambda t: t.id)
+        ),
+        workflows=tuple(
+            sorted((w for w in registry.workflows if w.id in workflows), key=lambda w: w.id)
+        ),
+    )
+
+
+def required_capabilities(definition: ResolvedDefinition) -> frozenset[Capability]:
+    """What a start needs: derived from the policy's version and the pinned definition alone."""
+    steps = definition.sequence.steps
+    if len(steps) > 1 or steps[0].transition is not None:
+        return POLICY_CAPABILITIES | DEFINITION_CAPABILITIES
+    return POLICY_CAPABILITIES
