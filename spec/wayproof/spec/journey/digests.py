@@ -9,9 +9,9 @@ import json
 from typing import Any
 
 from wayproof.spec.journey.definitions import ResolvedDefinition
+from wayproof.spec.journey.encoding import encode
 from wayproof.spec.journey.records import ExecutionAccess
 from wayproof.spec.journey.requests import JourneyStartRequest
-from wayproof.spec.journey.validation import encode
 
 
 def canonical_json(value: Any) -> bytes:

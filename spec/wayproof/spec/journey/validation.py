@@ -7,12 +7,12 @@ field by JSON Pointer, has a stable code, and never repeats what the request con
 import json
 import re
 from collections.abc import Mapping
-from functools import cache
 from typing import Any, Final, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
+from wayproof.spec.journey.encoding import encode
 from wayproof.spec.journey.operations import OPERATIONS
 from wayproof.spec.journey.refusals import Refusal, RefusalCode
 from wayproof.spec.journey.requests import CancelRequest, Request
@@ -24,6 +24,8 @@ MAXIMUM_REQUEST_BYTES: Final = 65_536
 _UNREGISTERED: Final = re.compile(r"[A-Za-z0-9._:+@/-]{1,128}")
 
 Record = TypeVar("Record")
+
+__all__ = ["MAXIMUM_REQUEST_BYTES", "adapter", "decode", "decode_record", "detail_of", "encode"]
 
 _PROBLEMS: Final = {
     "missing": "missing",
@@ -43,10 +45,14 @@ _PROBLEMS: Final = {
 }
 
 
-@cache
+_ADAPTERS: Final[dict[type, TypeAdapter[Any]]] = {}
+
+
 def adapter(record: type[Record]) -> TypeAdapter[Record]:
-    """pydantic's adapter of one record type."""
-    return TypeAdapter(record)
+    """pydantic's adapter of one record type, built once."""
+    if record not in _ADAPTERS:
+        _ADAPTERS[record] = TypeAdapter(record)
+    return _ADAPTERS[record]
 
 
 def decode(operation: str, arguments: object) -> Request:
@@ -83,11 +89,6 @@ def decode_record(record: type[Record], value: object) -> Record:
         return adapter(record).validate_json(text)
     except ValidationError as error:
         raise _refusal(error.errors(include_url=False, include_context=False)) from None
-
-
-def encode(record: object) -> Any:
-    """The JSON value of a record (or of None)."""
-    return None if record is None else adapter(type(record)).dump_python(record, mode="json")
 
 
 def _refusal(problems: list[ErrorDetails]) -> Refusal:
