@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import wayproof.spec.journey
-from wayproof.spec.journey.rulings import load_rulings
+from wayproof.spec.journey.rulings import Ruling, load_rulings
 
 FOLDER = Path(next(iter(wayproof.spec.journey.__path__)))
 NUMBERS = {ruling.number for ruling in load_rulings()}
@@ -25,20 +25,14 @@ def test_the_numbers_are_contiguous_from_one() -> None:
 
 
 @pytest.mark.parametrize("ruling", load_rulings(), ids=lambda ruling: str(ruling.number))
-def test_every_ruling_says_something(ruling: wayproof.spec.journey.rulings.Ruling) -> None:
+def test_every_ruling_says_something(ruling: Ruling) -> None:
     assert ruling.title and not ruling.title.endswith(".")
     assert ruling.text.endswith(".")
     assert "  " not in ruling.text
 
 
 def test_mentions_are_found_in_every_written_form() -> None:
-    assert list(mentions("(ruling 2), rulings 3 and 14, rulings 5, 6; ruling N")) == [
-        2,
-        3,
-        14,
-        5,
-        6,
-    ]
+    assert list(mentions("(ruling 2), rulings 3 and 14, 5; ruling N")) == [2, 3, 14, 5]
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.py")), ids=lambda path: path.name)
