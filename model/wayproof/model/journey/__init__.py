@@ -1,0 +1,1 @@
+"""The journey contract: what it means. Begin with ``step.py``."""

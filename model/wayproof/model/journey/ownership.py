@@ -1,0 +1,351 @@
+"""Operations of a journey's owner: leases, runs, attempts, completion and failure."""
+
+from wayproof.model.journey.counters import claimed, exhausted
+from wayproof.model.journey.guards import (
+    answer,
+    fenced,
+    find_run,
+    recorded,
+    refuse,
+    refuse_ended,
+    replayed,
+    stopped,
+)
+from wayproof.model.journey.lifecycle import end, end_failed, later, summary
+from wayproof.model.journey.state import Lease, Run, State, Terms
+from wayproof.model.journey.totals import is_grouped
+from wayproof.model.journey.transition import Transition, realises
+from wayproof.spec.journey.constraints import from_milliseconds
+from wayproof.spec.journey.records import (
+    AttemptClaimed,
+    LeaseExtended,
+    LeaseGranted,
+    WorkflowRunReading,
+    WorkflowRunsStarted,
+)
+from wayproof.spec.journey.refusals import RefusalCode
+from wayproof.spec.journey.requests import (
+    BeginJourneyRequest,
+    ClaimAttemptRequest,
+    ClaimLeaseRequest,
+    CompleteJourneyRequest,
+    FailJourneyRequest,
+    FinishWorkflowRunRequest,
+    HeartbeatRequest,
+    StartWorkflowRunRequest,
+)
+from wayproof.spec.journey.vocabulary import (
+    Counter,
+    LifecycleState,
+    ReservationState,
+    TerminalReason,
+    WorkflowRunPurpose,
+    WorkflowRunState,
+)
+
+FINISHED_BY_REPORT = (
+    WorkflowRunState.COMPLETED,
+    WorkflowRunState.FAILED,
+    WorkflowRunState.STOPPED,
+)
+
+
+@realises(
+    {
+        "claim_lease.granted": "",
+        "claim_lease.lease_held": "",
+        "claim_lease.provider_transmission_ambiguous": "",
+        "claim_lease.orphan_recovery_unsafe": "",
+    }
+)
+def claim_lease(terms: Terms, state: State, request: ClaimLeaseRequest, now: int) -> Transition:
+    """Grant the owner lease, or take over an expired one where that is proven safe.
+
+    A takeover is safe only if no worker can have left anything half done: no open ordinary
+    transmission, no active run.
+    """
+    replay = replayed(state, request.operation_id, request)
+    if replay is not None:
+        return replay
+    passed = stopped(terms, state, now)
+    if isinstance(passed, Transition):
+        return passed
+    lease = state.lease
+    if lease is not None and now < lease.expires_at:
+        return refuse(state, RefusalCode.LEASE_HELD, "claim_lease.lease_held")
+    if lease is not None:
+        unsafe = _unsafe_to_recover(terms, state, now)
+        if unsafe is not None:
+            return unsafe
+    granted = Lease(
+        fencing_token=lease.fencing_token + 1 if lease is not None else 1,
+        expires_at=later(now, request.lease_milliseconds),
+    )
+    reply = LeaseGranted(
+        fencing_token=granted.fencing_token,
+        lease_expires_at=from_milliseconds(granted.expires_at),
+    )
+    state = recorded(state._replace(lease=granted), request.operation_id, request, reply)
+    return answer(state, reply, "claim_lease.granted")
+
+
+def _unsafe_to_recover(terms: Terms, state: State, now: int) -> Transition | None:
+    for transmission in state.transmissions:
+        if transmission.state is ReservationState.TRANSMITTED and not is_grouped(transmission):
+            reason = TerminalReason.PROVIDER_TRANSMISSION_AMBIGUOUS
+            break
+    else:
+        if not any(run.state is WorkflowRunState.ACTIVE for run in state.runs):
+            return None
+        reason = TerminalReason.ORPHAN_RECOVERY_UNSAFE
+    ended = end_failed(terms, state, now, reason)
+    return refuse_ended(terms, ended, RefusalCode(reason), f"claim_lease.{reason}")
+
+
+@realises({"heartbeat.extended": ""})
+def heartbeat(terms: Terms, state: State, request: HeartbeatRequest, now: int) -> Transition:
+    """Extend the owner lease; never shorten it. Allowed while cancelling, so that the owner can
+    still report its stop."""
+    refused = fenced(state, request.fencing_token, now)
+    if refused is not None:
+        return refused
+    passed = stopped(terms, state, now, while_cancelling=True)
+    if isinstance(passed, Transition):
+        return passed
+    assert state.lease is not None
+    expires_at = max(state.lease.expires_at, later(now, request.lease_milliseconds))
+    state = state._replace(lease=state.lease._replace(expires_at=expires_at))
+    reply = LeaseExtended(lease_expires_at=from_milliseconds(expires_at))
+    return answer(state, reply, "heartbeat.extended")
+
+
+@realises({"begin_journey.begun": "", "begin_journey.replayed": ""})
+def begin_journey(
+    terms: Terms, state: State, request: BeginJourneyRequest, now: int, run_ids: tuple[str, ...]
+) -> Transition:
+    """Start every member of the entry stage in one commit; with it the journey is running."""
+    if state.started_at is not None:
+        return answer(state, _entry_runs(state), "begin_journey.replayed")
+    refused = fenced(state, request.fencing_token, now)
+    if refused is not None:
+        return refused
+    passed = stopped(terms, state, now)
+    if isinstance(passed, Transition):
+        return passed
+    stage = terms.definition.sequence.steps[terms.entry_position]
+    members = len(stage.workflows)
+    over = exhausted(terms, state, now, {Counter.WORKFLOW_RUN_STARTS: members})
+    if over is not None:
+        return over
+    runs = tuple(
+        Run(
+            workflow_run_id=run_ids[ordinal],
+            parent_workflow_run_id=None,
+            workflow_id=workflow_id,
+            purpose=WorkflowRunPurpose.ENTRY,
+            stage_id=stage.stage_id,
+            sequence_position=terms.entry_position,
+            member_ordinal=ordinal,
+            started_at=now,
+        )
+        for ordinal, workflow_id in enumerate(stage.workflows)
+    )
+    state = claimed(state, [Counter.WORKFLOW_RUN_STARTS], members)
+    state = state._replace(lifecycle=LifecycleState.RUNNING, started_at=now, runs=runs)
+    return answer(state, _entry_runs(state), "begin_journey.begun")
+
+
+def _entry_runs(state: State) -> WorkflowRunsStarted:
+    return WorkflowRunsStarted(
+        workflow_run_ids=tuple(
+            run.workflow_run_id for run in state.runs if run.purpose is WorkflowRunPurpose.ENTRY
+        )
+    )
+
+
+PURPOSE_COUNTERS = {
+    WorkflowRunPurpose.DECOMPOSITION: (Counter.WORKFLOW_RUN_STARTS,),
+    WorkflowRunPurpose.REPAIR: (Counter.WORKFLOW_RUN_STARTS, Counter.WORKFLOW_REPAIR_STARTS),
+    WorkflowRunPurpose.REFINEMENT: (Counter.WORKFLOW_RUN_STARTS, Counter.APP_REFINEMENT_STARTS),
+}
+
+
+@realises(
+    {
+        "start_workflow_run.started": "",
+        "start_workflow_run.parent_finished": "",
+        "start_workflow_run.parent_not_failed": "",
+    }
+)
+def start_workflow_run(
+    terms: Terms,
+    state: State,
+    request: StartWorkflowRunRequest,
+    now: int,
+    run_ids: tuple[str, ...],
+) -> Transition:
+    """Start a child of an existing run: a decomposition, a repair or a refinement."""
+    replay = replayed(state, request.operation_id, request)
+    if replay is not None:
+        return replay
+    parent = find_run(state, request.parent_workflow_run_id)
+    if isinstance(parent, Transition):
+        return parent
+    refused = fenced(state, request.fencing_token, now)
+    if refused is not None:
+        return refused
+    passed = stopped(terms, state, now)
+    if isinstance(passed, Transition):
+        return passed
+    purpose = WorkflowRunPurpose(request.purpose)
+    if purpose is WorkflowRunPurpose.DECOMPOSITION and parent.state is not WorkflowRunState.ACTIVE:
+        return refuse(
+            state, RefusalCode.WORKFLOW_RUN_FINISHED, "start_workflow_run.parent_finished"
+        )
+    if purpose is WorkflowRunPurpose.REPAIR and (
+        parent.state is not WorkflowRunState.FAILED or parent.superseded
+    ):
+        return refuse(state, RefusalCode.PARENT_NOT_FAILED, "start_workflow_run.parent_not_failed")
+    counters = PURPOSE_COUNTERS[purpose]
+    over = exhausted(terms, state, now, dict.fromkeys(counters, 1))
+    if over is not None:
+        return over
+    child = Run(
+        workflow_run_id=run_ids[0],
+        parent_workflow_run_id=parent.workflow_run_id,
+        workflow_id=request.workflow_id,
+        purpose=purpose,
+        stage_id=parent.stage_id,
+        sequence_position=parent.sequence_position,
+        member_ordinal=parent.member_ordinal,
+        started_at=now,
+    )
+    state = claimed(state, counters)
+    if purpose is WorkflowRunPurpose.REPAIR:
+        state = with_run(state, parent._replace(superseded=True))
+    state = state._replace(runs=(*state.runs, child))
+    reply = WorkflowRunsStarted(workflow_run_ids=(child.workflow_run_id,))
+    state = recorded(state, request.operation_id, request, reply)
+    return answer(state, reply, "start_workflow_run.started")
+
+
+def with_run(state: State, changed: Run) -> State:
+    """The state with one run replaced."""
+    return state._replace(
+        runs=tuple(
+            changed if run.workflow_run_id == changed.workflow_run_id else run for run in state.runs
+        )
+    )
+
+
+@realises(
+    {
+        "finish_workflow_run.finished": "",
+        "finish_workflow_run.stopped": "",
+        "finish_workflow_run.replayed": "",
+        "finish_workflow_run.conflict": "",
+    }
+)
+def finish_workflow_run(
+    terms: Terms, state: State, request: FinishWorkflowRunRequest, now: int
+) -> Transition:
+    """A run ended; while the journey is cancelling this is the report that it stopped."""
+    run = find_run(state, request.workflow_run_id)
+    if isinstance(run, Transition):
+        return run
+    if run.state in FINISHED_BY_REPORT:
+        if run.state in (WorkflowRunState.STOPPED, WorkflowRunState(request.outcome)):
+            return answer(state, _run_reading(run), "finish_workflow_run.replayed")
+        return refuse(state, RefusalCode.OPERATION_CONFLICT, "finish_workflow_run.conflict")
+    refused = fenced(state, request.fencing_token, now)
+    if refused is not None:
+        return refused
+    passed = stopped(terms, state, now, while_cancelling=True)
+    if isinstance(passed, Transition):
+        return passed
+    if state.lifecycle is LifecycleState.CANCELLING:
+        run = run._replace(state=WorkflowRunState.STOPPED, finished_at=now)
+        return answer(with_run(state, run), _run_reading(run), "finish_workflow_run.stopped")
+    run = run._replace(state=WorkflowRunState(request.outcome), finished_at=now)
+    return answer(with_run(state, run), _run_reading(run), "finish_workflow_run.finished")
+
+
+def _run_reading(run: Run) -> WorkflowRunReading:
+    return WorkflowRunReading(workflow_run_id=run.workflow_run_id, state=run.state)
+
+
+@realises({"run.finished": ""})
+def active_run(state: State, run: Run) -> Transition | None:
+    """Only an active run may start anything."""
+    if run.state is WorkflowRunState.ACTIVE:
+        return None
+    return refuse(state, RefusalCode.WORKFLOW_RUN_FINISHED, "run.finished")
+
+
+@realises({"claim_attempt.claimed": ""})
+def claim_attempt(terms: Terms, state: State, request: ClaimAttemptRequest, now: int) -> Transition:
+    """Claim the counters of one attempt before it starts, once for its operation id."""
+    replay = replayed(state, request.operation_id, request)
+    if replay is not None:
+        return replay
+    run = find_run(state, request.workflow_run_id)
+    if isinstance(run, Transition):
+        return run
+    refused = fenced(state, request.fencing_token, now)
+    if refused is not None:
+        return refused
+    passed = stopped(terms, state, now)
+    if isinstance(passed, Transition):
+        return passed
+    finished = active_run(state, run)
+    if finished is not None:
+        return finished
+    counters = [Counter(counter) for counter in request.counters]
+    over = exhausted(terms, state, now, dict.fromkeys(counters, 1))
+    if over is not None:
+        return over
+    reply = AttemptClaimed(operation_id=request.operation_id, counters=request.counters)
+    state = recorded(claimed(state, counters), request.operation_id, request, reply)
+    return answer(state, reply, "claim_attempt.claimed")
+
+
+@realises({"complete_journey.completed": "", "complete_journey.incomplete": ""})
+def complete_journey(
+    terms: Terms, state: State, request: CompleteJourneyRequest, now: int
+) -> Transition:
+    """Complete, once every stop condition was rechecked and every run has ended well.
+
+    ::
+
+        complete ──┬── cancel ──> journey_terminal's snapshot, completed stands
+        cancel ────┴── complete ──> journey_cancelling, cancelled follows
+    """
+    refused = fenced(state, request.fencing_token, now)
+    if refused is not None:
+        return refused
+    passed = stopped(terms, state, now)
+    if isinstance(passed, Transition):
+        return passed
+    if state.lifecycle is LifecycleState.PENDING or any(map(_prevents_completion, state.runs)):
+        return refuse(state, RefusalCode.JOURNEY_INCOMPLETE, "complete_journey.incomplete")
+    state = end(terms, state, now, LifecycleState.COMPLETED, TerminalReason.JOURNEY_COMPLETED)
+    return answer(state, summary(terms, state), "complete_journey.completed")
+
+
+def _prevents_completion(run: Run) -> bool:
+    return run.state is WorkflowRunState.ACTIVE or (
+        run.state is WorkflowRunState.FAILED and not run.superseded
+    )
+
+
+@realises({"fail_journey.failed": ""})
+def fail_journey(terms: Terms, state: State, request: FailJourneyRequest, now: int) -> Transition:
+    """Fail a pending or running journey for a reason that its owner states."""
+    refused = fenced(state, request.fencing_token, now)
+    if refused is not None:
+        return refused
+    passed = stopped(terms, state, now)
+    if isinstance(passed, Transition):
+        return passed
+    state = end_failed(terms, state, now, TerminalReason(request.reason_code))
+    return answer(state, summary(terms, state), "fail_journey.failed")

@@ -1,0 +1,121 @@
+"""The transition function of one journey: what a request does, and everything it may do."""
+
+from wayproof.model.journey.guards import answer
+from wayproof.model.journey.lifecycle import checkpoint, is_terminal, later
+from wayproof.model.journey.ownership import (
+    begin_journey,
+    claim_attempt,
+    claim_lease,
+    complete_journey,
+    fail_journey,
+    finish_workflow_run,
+    heartbeat,
+    start_workflow_run,
+)
+from wayproof.model.journey.reports import report_ambiguity, report_response, report_unsent
+from wayproof.model.journey.reservations import renew_reservation, reserve, transmit
+from wayproof.model.journey.state import Cancellation, State, Terms
+from wayproof.model.journey.sweeps import internal_steps, sweep
+from wayproof.model.journey.transition import Reply, Transition, realises
+from wayproof.model.journey.views import read, snapshot
+from wayproof.spec.journey import requests
+from wayproof.spec.journey.vocabulary import LifecycleState
+
+
+@realises({"cancel.requested": "", "cancel.unchanged": ""})
+def cancel(
+    terms: Terms, state: State, request: requests.CancelRequest, now: int
+) -> tuple[State, tuple[str, ...]]:
+    """Make a pending or running journey cancelling; a stopped one stays as it is."""
+    state, labels = checkpoint(terms, state, now)
+    if state.lifecycle is LifecycleState.CANCELLING or is_terminal(state):
+        return state, (*labels, "cancel.unchanged")
+    cancellation = Cancellation(
+        reason=request.reason_code.value,
+        requested_at=now,
+        deadline=later(now, terms.cancellation_grace),
+    )
+    state = state._replace(lifecycle=LifecycleState.CANCELLING, cancellation=cancellation)
+    return state, ("cancel.requested",)
+
+
+_OWNER = {
+    requests.ClaimLeaseRequest: claim_lease,
+    requests.HeartbeatRequest: heartbeat,
+    requests.FinishWorkflowRunRequest: finish_workflow_run,
+    requests.ClaimAttemptRequest: claim_attempt,
+    requests.CompleteJourneyRequest: complete_journey,
+    requests.FailJourneyRequest: fail_journey,
+    requests.ReserveRequest: reserve,
+    requests.TransmitRequest: transmit,
+    requests.RenewReservationRequest: renew_reservation,
+    requests.ReportUnsentRequest: report_unsent,
+    requests.ReportResponseRequest: report_response,
+    requests.ReportAmbiguityRequest: report_ambiguity,
+}
+
+
+def step(
+    terms: Terms, state: State, request: requests.Request, now: int, run_ids: tuple[str, ...] = ()
+) -> Transition:
+    """Serve one request on one journey: the model's own choice among :func:`allowed`.
+
+    ``now`` is in milliseconds since 1970 UTC. ``run_ids`` are fresh server-made ids, one for
+    each run that the request may start. Access and decoding are the world's matter.
+    """
+    if isinstance(request, requests.CancelRequest):
+        after, labels = cancel(terms, state, request, now)
+        after = versioned(state, after)
+        return answer(after, snapshot(terms, after), *labels)
+    if isinstance(request, requests.BeginJourneyRequest):
+        transition = begin_journey(terms, state, request, now, run_ids)
+    elif isinstance(request, requests.StartWorkflowRunRequest):
+        transition = start_workflow_run(terms, state, request, now, run_ids)
+    elif type(request) in _OWNER:
+        transition = _OWNER[type(request)](terms, state, request, now)  # type: ignore[operator]
+    else:
+        return answer(state, read(terms, state, request), "read.answered")
+    return transition._replace(state=versioned(state, transition.state))
+
+
+@realises({"version.raised": ""})
+def versioned(before: State, after: State) -> State:
+    """Raise the record version if anything changed that a read shows: all but leases of owners
+    and remembered operations."""
+    shown = after._replace(lease=before.lease, operations=before.operations)
+    if shown == before:
+        return after
+    return after._replace(record_version=before.record_version + 1)
+
+
+def swept(terms: Terms, state: State, now: int) -> tuple[State, tuple[str, ...]]:
+    """The state after a sweep, and the labels of what was due."""
+    after, labels = sweep(terms, state, now)
+    return versioned(state, after), labels
+
+
+def settled_states(terms: Terms, state: State, now: int) -> frozenset[State]:
+    """Every state that a backend may be in now: the given one, and each that any number of
+    internal steps leads to."""
+    reached = {state}
+    frontier = [state]
+    while frontier:
+        before = frontier.pop()
+        for after, _label in internal_steps(terms, before, now):
+            after = versioned(before, after)
+            if after not in reached:
+                reached.add(after)
+                frontier.append(after)
+    return frozenset(reached)
+
+
+def allowed(
+    terms: Terms, state: State, request: requests.Request, now: int, run_ids: tuple[str, ...] = ()
+) -> frozenset[tuple[State, Reply]]:
+    """The relation: every answer to a request, with the state that goes with it, whether or not
+    what is due was taken before. :func:`step` is one of them."""
+    return frozenset(
+        (transition.state, transition.reply)
+        for before in settled_states(terms, state, now)
+        for transition in (step(terms, before, request, now, run_ids),)
+    )

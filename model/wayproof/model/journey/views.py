@@ -1,0 +1,228 @@
+"""What reads show of a journey: records, built from the state alone."""
+
+from datetime import datetime
+
+from wayproof.model.journey.lifecycle import is_terminal
+from wayproof.model.journey.state import Discrepancy, Run, State, Terms, Transmission
+from wayproof.model.journey.transition import realises
+from wayproof.spec.journey import requests
+from wayproof.spec.journey.constraints import from_milliseconds
+from wayproof.spec.journey.records import (
+    ArtifactReading,
+    CancellationReading,
+    CounterReading,
+    CounterReadings,
+    DiscrepancyListing,
+    DiscrepancyRecord,
+    JourneyExecutionOutcome,
+    JourneySettledResult,
+    JourneySnapshot,
+    ReservationListing,
+    ReservationRecord,
+    TokenTotals,
+    WorkflowRunListing,
+    WorkflowRunOutcome,
+    WorkflowRunSnapshot,
+)
+from wayproof.spec.journey.vocabulary import (
+    AccountingStatus,
+    ArtifactDisposition,
+    Counter,
+    LifecycleState,
+)
+
+
+def moment(milliseconds: int | None) -> datetime | None:
+    """The moment, if there is one."""
+    return None if milliseconds is None else from_milliseconds(milliseconds)
+
+
+@realises({"read.answered": ""})
+def read(terms: Terms, state: State, request: requests.Request) -> object:
+    """Answer a read; it changes nothing."""
+    match request:
+        case requests.SnapshotRequest():
+            return snapshot(terms, state)
+        case requests.ListWorkflowRunsRequest():
+            return WorkflowRunListing(
+                workflow_runs=tuple(run_snapshot(terms, run) for run in ordered(state.runs)),
+                record_version=state.record_version,
+            )
+        case requests.TerminalOutcomeRequest():
+            return outcome(terms, state) if is_terminal(state) else None
+        case requests.SettledResultRequest():
+            return settled_result(terms, state)
+        case requests.ListReservationsRequest(after=after, limit=limit):
+            shown = list(enumerate(state.transmissions, start=1))[after : after + limit]
+            return ReservationListing(
+                reservations=tuple(reservation(terms, place, entry) for place, entry in shown)
+            )
+        case requests.ListDiscrepanciesRequest(after=after, limit=limit):
+            found = list(enumerate(state.discrepancies, start=1))[after : after + limit]
+            return DiscrepancyListing(
+                discrepancies=tuple(discrepancy(terms, place, entry) for place, entry in found)
+            )
+    raise TypeError(f"not a read: {type(request).__name__}")
+
+
+def snapshot(terms: Terms, state: State) -> JourneySnapshot:
+    """The snapshot at the state's record version."""
+    cancellation = state.cancellation
+    return JourneySnapshot(
+        schema_version="wayproof.journey.snapshot.v1",
+        journey_id=terms.journey_id,
+        workflow_sequence_id=terms.definition.sequence.id,
+        definition_digest=terms.definition_digest,
+        lifecycle_state=state.lifecycle,
+        terminal_reason=state.terminal_reason,
+        accounting_status=state.accounting,
+        current_stage=None if state.started_at is None else _entry_stage(terms),
+        created_at=from_milliseconds(terms.created_at),
+        started_at=moment(state.started_at),
+        finished_at=moment(state.finished_at),
+        deadline_utc=from_milliseconds(terms.deadline),
+        max_total_tokens=terms.max_total_tokens,
+        tokens=token_totals(state),
+        counters=CounterReadings(
+            **{
+                counter.value: CounterReading(claimed=count, limit=limit)
+                for counter, count, limit in zip(Counter, state.counters, terms.limits, strict=True)
+            }
+        ),
+        cancellation=None
+        if cancellation is None
+        else CancellationReading(
+            reason_code=cancellation.reason,
+            cancellation_requested_at=from_milliseconds(cancellation.requested_at),
+            cancellation_deadline_utc=from_milliseconds(cancellation.deadline),
+        ),
+        accounting_deadline_utc=moment(state.accounting_deadline),
+        settled_at=moment(state.settled_at),
+        discrepancy_count=len(state.discrepancies),
+        record_version=state.record_version,
+    )
+
+
+def _entry_stage(terms: Terms) -> str:
+    return terms.definition.sequence.steps[terms.entry_position].stage_id
+
+
+def token_totals(state: State) -> TokenTotals:
+    """The public token totals."""
+    return TokenTotals(
+        estimated_prompt_tokens=state.estimated,
+        reserved_tokens=state.totals.reserved,
+        conservatively_committed_tokens=state.totals.conservative,
+        observed_actual_tokens=state.observed,
+        reconciled_tokens=state.totals.reconciled,
+        committed_token_exposure=state.totals.reconciled + state.totals.conservative,
+    )
+
+
+def ordered(runs: tuple[Run, ...]) -> list[Run]:
+    """Runs by sequence position, member ordinal, start, then id."""
+    return sorted(
+        runs,
+        key=lambda run: (
+            run.sequence_position,
+            run.member_ordinal,
+            run.started_at,
+            run.workflow_run_id,
+        ),
+    )
+
+
+def run_snapshot(terms: Terms, run: Run) -> WorkflowRunSnapshot:
+    """One run's snapshot."""
+    return WorkflowRunSnapshot(
+        schema_version="wayproof.journey.workflow_run_snapshot.v1",
+        journey_id=terms.journey_id,
+        workflow_run_id=run.workflow_run_id,
+        parent_workflow_run_id=run.parent_workflow_run_id,
+        workflow_id=run.workflow_id,
+        purpose=run.purpose,
+        stage_id=run.stage_id,
+        sequence_position=run.sequence_position,
+        member_ordinal=run.member_ordinal,
+        state=run.state,
+        superseded=run.superseded,
+        started_at=from_milliseconds(run.started_at),
+        finished_at=moment(run.finished_at),
+    )
+
+
+def outcome(terms: Terms, state: State) -> JourneyExecutionOutcome:
+    """The immutable outcome of a terminal journey."""
+    assert state.terminal_reason is not None and state.finished_at is not None
+    artifacts = terms.policy.partial_artifact_policy
+    completed = state.lifecycle is LifecycleState.COMPLETED
+    return JourneyExecutionOutcome(
+        schema_version="wayproof.journey.execution_outcome.v1",
+        journey_id=terms.journey_id,
+        execution_state=state.lifecycle,
+        terminal_reason=state.terminal_reason,
+        finished_at=from_milliseconds(state.finished_at),
+        workflow_runs=tuple(
+            WorkflowRunOutcome(
+                workflow_run_id=run.workflow_run_id, workflow_id=run.workflow_id, state=run.state
+            )
+            for run in ordered(state.runs)
+        ),
+        artifacts=ArtifactReading(
+            disposition=ArtifactDisposition.NORMAL_LIFECYCLE, retain_until_utc=None
+        )
+        if completed
+        else ArtifactReading(
+            disposition=ArtifactDisposition(artifacts.on_non_success),
+            retain_until_utc=artifacts.retain_until_utc,
+        ),
+    )
+
+
+def settled_result(terms: Terms, state: State) -> JourneySettledResult | None:
+    """The immutable settled result, once accounting is final."""
+    if state.accounting is AccountingStatus.PENDING:
+        return None
+    assert state.settled_at is not None and state.settled_discrepancies is not None
+    return JourneySettledResult(
+        schema_version="wayproof.journey.settled_result.v1",
+        outcome=outcome(terms, state),
+        accounting_status=state.accounting,
+        tokens=token_totals(state),
+        discrepancy_count=state.settled_discrepancies,
+        settled_at=from_milliseconds(state.settled_at),
+    )
+
+
+def reservation(terms: Terms, ordinal: int, entry: Transmission) -> ReservationRecord:
+    """One reservation's record."""
+    return ReservationRecord(
+        schema_version="wayproof.journey.reservation.v1",
+        journey_id=terms.journey_id,
+        workflow_run_id=entry.workflow_run_id,
+        invocation_id=entry.invocation_id,
+        transmission_id=entry.transmission_id,
+        ordinal=ordinal,
+        idempotency=entry.idempotency,
+        state=entry.state,
+        estimated_prompt_tokens=entry.estimated_prompt_tokens,
+        reserved_tokens=entry.reserved_tokens,
+        actual_tokens=entry.actual_tokens,
+        fencing_token=entry.fencing_token,
+        lease_expires_at=from_milliseconds(entry.lease_expires_at),
+        created_at=from_milliseconds(entry.created_at),
+        created_version=entry.created_version,
+    )
+
+
+def discrepancy(terms: Terms, ordinal: int, entry: Discrepancy) -> DiscrepancyRecord:
+    """One discrepancy's record."""
+    return DiscrepancyRecord(
+        schema_version="wayproof.journey.discrepancy.v1",
+        journey_id=terms.journey_id,
+        ordinal=ordinal,
+        transmission_id=entry.transmission_id,
+        kind=entry.kind,
+        reported_tokens=entry.reported_tokens,
+        recorded_at=from_milliseconds(entry.recorded_at),
+    )
