@@ -95,6 +95,15 @@ class Text:
             "pattern": self.pattern,
         }
 
+    def __get_pydantic_json_schema__(
+        self, schema: Any, handler: Callable[[Any], Any]
+    ) -> type_of_schema:
+        written: type_of_schema = handler(schema)
+        if not re.fullmatch(self.pattern, "\n"):
+            # Some engines let `$` match before a final line break too.
+            written["not"] = {"pattern": "\\n"}
+        return written
+
 
 @dataclass(frozen=True, slots=True)
 class Items:
@@ -102,11 +111,19 @@ class Items:
 
     maximum: int
     minimum: int = 0
+    unique: bool = False
+    """Whether the published schema says that no entry comes twice; the record checks it."""
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: Callable[[Any], Any]
     ) -> type_of_schema:
         return {**handler(source), "min_length": self.minimum, "max_length": self.maximum}
+
+    def __get_pydantic_json_schema__(
+        self, schema: Any, handler: Callable[[Any], Any]
+    ) -> type_of_schema:
+        written: type_of_schema = handler(schema)
+        return {**written, "uniqueItems": True} if self.unique else written
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +133,12 @@ class UtcMoment:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: Callable[[Any], Any]
     ) -> type_of_schema:
+        parse = {"type": "no-info", "function": parse_moment}
+        text = {"type": "str", "strict": True, "max_length": 40}
         return {
-            "type": "function-plain",
-            "function": {"type": "no-info", "function": parse_moment},
+            "type": "json-or-python",
+            "json_schema": {"type": "function-after", "schema": text, "function": parse},
+            "python_schema": {"type": "function-plain", "function": parse},
             "serialization": {
                 "type": "function-plain",
                 "function": format_moment,
@@ -126,16 +146,24 @@ class UtcMoment:
             },
         }
 
-    def __get_pydantic_json_schema__(
-        self, schema: Any, handler: Callable[[Any], Any]
-    ) -> type_of_schema:
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> type_of_schema:
+        written = handler.mode == "serialization"
         return {
             "type": "string",
             "format": "date-time",
             "maxLength": 40,
-            "pattern": r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,3}0*)?(Z|\+00:00)$",
+            "pattern": _WRITTEN_MOMENT if written else _READABLE_MOMENT,
+            "not": {"pattern": "\\n"},
         }
 
+
+_DATE_AND_TIME: Final = (
+    "^(19[7-9][0-9]|[2-9][0-9]{3})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+    "T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
+)
+_READABLE_MOMENT: Final = _DATE_AND_TIME + r"(\.[0-9]{1,3}0*)?(Z|\+00:00)$"
+_WRITTEN_MOMENT: Final = _DATE_AND_TIME + r"\.[0-9]{3}Z$"
+"""What the published schemas say of a moment that is read, and of one that is written."""
 
 Identifier = Annotated[str, Text(128, pattern=r"^[A-Za-z0-9._:+@/-]+$")]
 """An opaque name: 1 to 128 ASCII letters, digits and ``. _ : + @ / -``."""

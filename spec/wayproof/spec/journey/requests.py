@@ -159,7 +159,7 @@ class ClaimAttemptRequest(OwnerRequest):
 
     operation_id: Identifier
     workflow_run_id: Identifier
-    counters: Annotated[tuple[AttemptCounter, ...], Items(2, minimum=1)]
+    counters: Annotated[tuple[AttemptCounter, ...], Items(2, minimum=1, unique=True)]
 
     def __post_init__(self) -> None:
         if len(set(self.counters)) != len(self.counters):
