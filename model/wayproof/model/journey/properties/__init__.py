@@ -1,0 +1,1 @@
+"""Properties of the journey contract: step contracts, invariants and slow oracles."""
