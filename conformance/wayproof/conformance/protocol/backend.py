@@ -8,6 +8,7 @@ A conversation, moment by moment::
     world.call(operation, arguments)       one request of the catalogue, answered
     world.tick(now)                        the world's clock moves; nothing else happens by it
     world.sweep()                          what fell due by now takes effect
+    world.reconfigure(registry)            the registry is edited
     world.restart()                        the process dies and comes back; the store stays
     world.close()
     backend.close()
@@ -32,6 +33,9 @@ class Hello:
     version: str
     capabilities: tuple[str, ...]
     """Advertised, in the order of the vocabulary."""
+    non_production: bool = True
+    """A backend without accepted semantic-compiler references is a non-production seam: it
+    advertises nothing for production (clause capability-09)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +83,9 @@ class World(Protocol):
 
     def sweep(self) -> None:
         """Let everything that is due at the present moment take effect."""
+
+    def reconfigure(self, registry: Mapping[str, JsonValue]) -> None:
+        """Replace the registry, as an operator who edits it; journeys keep what they pinned."""
 
     def restart(self) -> None:
         """Lose everything that is not in the store, and open it again."""

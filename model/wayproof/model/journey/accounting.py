@@ -28,7 +28,7 @@ def with_status(state: State, status: AccountingStatus, now: int) -> State:
     )
 
 
-@realises({"accounting.settled_early": ""})
+@realises({"accounting.settled_early": "settle-01 settle-03 settle-04 settle-09 outcome-09"})
 def settle_if_final(state: State, now: int) -> State:
     """A terminal journey whose every reservation is reconciled or released is settled at once;
     a conservatively expired one keeps it pending, since usage may still arrive."""

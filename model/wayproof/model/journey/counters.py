@@ -14,12 +14,14 @@ POLICY_ORDER = tuple(Counter)
 
 @realises(
     {
-        "counter.workflow_run_start_limit_exhausted": "",
-        "counter.task_attempt_start_limit_exhausted": "",
-        "counter.provider_retry_limit_exhausted": "",
-        "counter.structured_output_correction_limit_exhausted": "",
-        "counter.workflow_repair_limit_exhausted": "",
-        "counter.app_refinement_limit_exhausted": "",
+        "counter.workflow_run_start_limit_exhausted": "counter-01 counter-07 run-03",
+        "counter.task_attempt_start_limit_exhausted": "counter-02 counter-07",
+        "counter.provider_retry_limit_exhausted": "counter-03 counter-07",
+        "counter.structured_output_correction_limit_exhausted": "counter-04 counter-07",
+        "counter.workflow_repair_limit_exhausted": "counter-05 counter-07",
+        "counter.app_refinement_limit_exhausted": (
+            "counter-06 counter-07 counter-11 reason-04 lifecycle-07"
+        ),
     }
 )
 def exhausted(

@@ -42,7 +42,12 @@ def blank(request: Request) -> Request:
     return replace(request, access=NOBODY)
 
 
-@realises({"replay.operation": "", "refused.operation_conflict": ""})
+@realises(
+    {
+        "replay.operation": "idempotency-09 counter-10 run-10 observe-13",
+        "refused.operation_conflict": "idempotency-10",
+    }
+)
 def replayed(state: State, operation_id: str, request: Request) -> Transition | None:
     """A known operation id answers what was recorded, whatever has happened since; with other
     inputs it is a conflict."""
@@ -60,7 +65,7 @@ def recorded(state: State, operation_id: str, request: Request, reply: object) -
     return state._replace(operations=(*state.operations, operation))
 
 
-@realises({"refused.unknown_workflow_run": ""})
+@realises({"refused.unknown_workflow_run": "run-08 precedence-10 identity-03"})
 def find_run(state: State, workflow_run_id: str) -> Run | Transition:
     """The run of that id, or the refusal."""
     for run in state.runs:
@@ -75,7 +80,7 @@ def is_live(state: State, fencing_token: int, now: int) -> bool:
     return lease is not None and fencing_token == lease.fencing_token and now < lease.expires_at
 
 
-@realises({"refused.fenced": ""})
+@realises({"refused.fenced": "lease-04 precedence-10 run-02"})
 def fenced(state: State, fencing_token: int, now: int) -> Transition | None:
     """Any token but the live one is refused."""
     if is_live(state, fencing_token, now):
@@ -85,9 +90,11 @@ def fenced(state: State, fencing_token: int, now: int) -> Transition | None:
 
 @realises(
     {
-        "refused.deadline_expired": "",
-        "refused.journey_terminal": "",
-        "refused.journey_cancelling": "",
+        "refused.deadline_expired": (
+            "deadline-04 deadline-05 deadline-06 deadline-07 deadline-08 deadline-09 deadline-12"
+        ),
+        "refused.journey_terminal": "lifecycle-03 lifecycle-16 lease-05 outcome-06 outcome-07",
+        "refused.journey_cancelling": "cancel-06 cancel-07 precedence-02 precedence-03 lease-06",
     }
 )
 def stopped(

@@ -41,6 +41,13 @@ def cutoff(terms: Terms, state: State) -> int:
     return min(state.cancellation.deadline, terms.deadline)
 
 
+@realises(
+    {
+        "journey.ended": (
+            "cancel-15 settle-02 outcome-02 outcome-03 outcome-04 outcome-07 lifecycle-03 reason-01"
+        )
+    }
+)
 def end(terms: Terms, state: State, now: int, lifecycle: LifecycleState, reason: str) -> State:
     """Commit a terminal transition: the outcome is fixed, what is still active is quarantined,
     and accounting begins its finite settlement."""
@@ -69,7 +76,14 @@ def end_over_budget(terms: Terms, state: State, now: int, reason: TerminalReason
     return end(terms, state, now, LifecycleState.BUDGET_EXCEEDED, reason)
 
 
-@realises({"deadline.expired": ""})
+@realises(
+    {
+        "deadline.expired": (
+            "lifecycle-06 deadline-01 deadline-02 precedence-04 precedence-08 precedence-12 "
+            "reason-02"
+        ),
+    }
+)
 def expire(terms: Terms, state: State, now: int) -> State | None:
     """A pending or running journey at or after its deadline is timed out, whatever is asked of
     it; None if it is not due.
@@ -84,7 +98,13 @@ def expire(terms: Terms, state: State, now: int) -> State | None:
     return None
 
 
-@realises({"cancellation.cutoff": ""})
+@realises(
+    {
+        "cancellation.cutoff": (
+            "cancel-12 cancel-13 precedence-01 lifecycle-09 reason-03 precedence-12"
+        ),
+    }
+)
 def cut_off(terms: Terms, state: State, now: int) -> State | None:
     """A cancelling journey at or after its effective cutoff is cancelled; later expiry of the
     deadline cannot make it timed_out. None if it is not due."""
@@ -99,7 +119,13 @@ def end_cancelled(terms: Terms, state: State, now: int) -> State:
     return end(terms, state, now, LifecycleState.CANCELLED, state.cancellation.reason)
 
 
-@realises({"accounting.deadline": ""})
+@realises(
+    {
+        "accounting.deadline": (
+            "settle-05 settle-06 settle-07 settle-08 settle-10 precedence-12 usage-06"
+        ),
+    }
+)
 def close_accounting(state: State, now: int) -> State | None:
     """Pending accounting of a terminal journey becomes final at its deadline; None if it is
     not due."""

@@ -52,10 +52,10 @@ FINISHED_BY_REPORT = (
 
 @realises(
     {
-        "claim_lease.granted": "",
-        "claim_lease.lease_held": "",
-        "claim_lease.provider_transmission_ambiguous": "",
-        "claim_lease.orphan_recovery_unsafe": "",
+        "claim_lease.granted": "lease-01 lease-03 lease-10 lease-11",
+        "claim_lease.lease_held": "lease-01 precedence-11",
+        "claim_lease.provider_transmission_ambiguous": "lease-08",
+        "claim_lease.orphan_recovery_unsafe": "lease-09 reason-05",
     }
 )
 def claim_lease(terms: Terms, state: State, request: ClaimLeaseRequest, now: int) -> Transition:
@@ -102,7 +102,7 @@ def _unsafe_to_recover(terms: Terms, state: State, now: int) -> Transition | Non
     return refuse_ended(terms, ended, RefusalCode(reason), f"claim_lease.{reason}")
 
 
-@realises({"heartbeat.extended": ""})
+@realises({"heartbeat.extended": "lease-02 cancel-09"})
 def heartbeat(terms: Terms, state: State, request: HeartbeatRequest, now: int) -> Transition:
     """Extend the owner lease; never shorten it. Allowed while cancelling, so that the owner can
     still report its stop."""
@@ -119,7 +119,12 @@ def heartbeat(terms: Terms, state: State, request: HeartbeatRequest, now: int) -
     return answer(state, reply, "heartbeat.extended")
 
 
-@realises({"begin_journey.begun": "", "begin_journey.replayed": ""})
+@realises(
+    {
+        "begin_journey.begun": "lifecycle-02 run-01 run-02 run-03 run-04 run-05 identity-01 identity-02",
+        "begin_journey.replayed": "idempotency-09 observe-13",
+    }
+)
 def begin_journey(
     terms: Terms, state: State, request: BeginJourneyRequest, now: int, run_ids: tuple[str, ...]
 ) -> Transition:
@@ -172,9 +177,9 @@ PURPOSE_COUNTERS = {
 
 @realises(
     {
-        "start_workflow_run.started": "",
-        "start_workflow_run.parent_finished": "",
-        "start_workflow_run.parent_not_failed": "",
+        "start_workflow_run.started": "run-05 run-06 run-07 counter-12 counter-09",
+        "start_workflow_run.parent_finished": "run-07 precedence-11",
+        "start_workflow_run.parent_not_failed": "run-07 precedence-11",
     }
 )
 def start_workflow_run(
@@ -240,10 +245,10 @@ def with_run(state: State, changed: Run) -> State:
 
 @realises(
     {
-        "finish_workflow_run.finished": "",
-        "finish_workflow_run.stopped": "",
-        "finish_workflow_run.replayed": "",
-        "finish_workflow_run.conflict": "",
+        "finish_workflow_run.finished": "run-09 observe-07",
+        "finish_workflow_run.stopped": "cancel-10 cancel-09",
+        "finish_workflow_run.replayed": "run-09 idempotency-09",
+        "finish_workflow_run.conflict": "run-09",
     }
 )
 def finish_workflow_run(
@@ -274,7 +279,7 @@ def _run_reading(run: Run) -> WorkflowRunReading:
     return WorkflowRunReading(workflow_run_id=run.workflow_run_id, state=run.state)
 
 
-@realises({"run.finished": ""})
+@realises({"run.finished": "precedence-11"})
 def active_run(state: State, run: Run) -> Transition | None:
     """Only an active run may start anything."""
     if run.state is WorkflowRunState.ACTIVE:
@@ -282,7 +287,7 @@ def active_run(state: State, run: Run) -> Transition | None:
     return refuse(state, RefusalCode.WORKFLOW_RUN_FINISHED, "run.finished")
 
 
-@realises({"claim_attempt.claimed": ""})
+@realises({"claim_attempt.claimed": "counter-08 counter-09 counter-11 counter-14"})
 def claim_attempt(terms: Terms, state: State, request: ClaimAttemptRequest, now: int) -> Transition:
     """Claim the counters of one attempt before it starts, once for its operation id."""
     replay = replayed(state, request.operation_id, request)
@@ -309,7 +314,12 @@ def claim_attempt(terms: Terms, state: State, request: ClaimAttemptRequest, now:
     return answer(state, reply, "claim_attempt.claimed")
 
 
-@realises({"complete_journey.completed": "", "complete_journey.incomplete": ""})
+@realises(
+    {
+        "complete_journey.completed": "lifecycle-08 lifecycle-14 precedence-07 reason-02",
+        "complete_journey.incomplete": "lifecycle-12 lifecycle-10",
+    }
+)
 def complete_journey(
     terms: Terms, state: State, request: CompleteJourneyRequest, now: int
 ) -> Transition:
@@ -338,7 +348,7 @@ def _prevents_completion(run: Run) -> bool:
     )
 
 
-@realises({"fail_journey.failed": ""})
+@realises({"fail_journey.failed": "lifecycle-05 precedence-07 reason-06 reason-07 transmission-03"})
 def fail_journey(terms: Terms, state: State, request: FailJourneyRequest, now: int) -> Transition:
     """Fail a pending or running journey for a reason that its owner states."""
     refused = fenced(state, request.fencing_token, now)

@@ -68,11 +68,11 @@ def is_final(state: State) -> bool:
 
 @realises(
     {
-        "report_unsent.released": "",
-        "report_unsent.reconciled": "",
-        "report_unsent.repeated": "",
-        "report_unsent.conflicting": "",
-        "report_unsent.late": "",
+        "report_unsent.released": "reservation-05 reservation-10",
+        "report_unsent.reconciled": "reservation-10 ambiguity-02 group-06",
+        "report_unsent.repeated": "reservation-12",
+        "report_unsent.conflicting": "usage-07 usage-08",
+        "report_unsent.late": "usage-10 reservation-09",
     }
 )
 def report_unsent(terms: Terms, state: State, request: ReportUnsentRequest, now: int) -> Transition:
@@ -105,7 +105,12 @@ def report_unsent(terms: Terms, state: State, request: ReportUnsentRequest, now:
     return answered(state, request.transmission_id, now, *labels, label)
 
 
-@realises({"report_response.malformed": "", "report_response.charged": ""})
+@realises(
+    {
+        "report_response.malformed": "usage-06 usage-08",
+        "report_response.charged": "usage-06 ambiguity-03 ambiguity-04 reservation-08",
+    }
+)
 def malformed(state: State, transmission: Transmission, now: int) -> tuple[State, str]:
     """Missing or malformed usage: a transmitted one is charged in full, and the journey goes on;
     the evidence is recorded, the value is not."""
@@ -147,13 +152,16 @@ def reconcile(state: State, transmission: Transmission, usage: int) -> State:
 
 @realises(
     {
-        "report_response.reconciled": "",
-        "report_response.overshot": "",
-        "report_response.overshot_running": "",
-        "report_response.repeated": "",
-        "report_response.conflicting": "",
-        "report_response.late": "",
-        "report_response.unsent": "",
+        "report_response.reconciled": (
+            "reservation-06 reservation-08 usage-03 usage-04 usage-05 usage-09 ceiling-03 "
+            "ceiling-04 group-05 group-06 group-07 transmission-04 reservation-19 outcome-08"
+        ),
+        "report_response.overshot": "ceiling-12 ceiling-13",
+        "report_response.overshot_running": "ceiling-11 ceiling-12 lifecycle-07",
+        "report_response.repeated": "usage-07 identity-06",
+        "report_response.conflicting": "usage-07 usage-08",
+        "report_response.late": "usage-10 settle-08 outcome-10",
+        "report_response.unsent": "reservation-11 reservation-12",
     }
 )
 def report_response(
@@ -212,9 +220,9 @@ def overshoot(
 
 @realises(
     {
-        "report_ambiguity.ended": "",
-        "report_ambiguity.charged": "",
-        "report_ambiguity.unchanged": "",
+        "report_ambiguity.ended": "ambiguity-07 ambiguity-10",
+        "report_ambiguity.charged": "ambiguity-07 ambiguity-09 deadline-10",
+        "report_ambiguity.unchanged": "reservation-11 reservation-12",
     }
 )
 def report_ambiguity(

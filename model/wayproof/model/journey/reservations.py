@@ -45,7 +45,7 @@ def reading(transmission: Transmission) -> TransmissionReading:
     )
 
 
-@realises({"refused.unknown_transmission": ""})
+@realises({"refused.unknown_transmission": "precedence-10"})
 def known_transmission(state: State, transmission_id: str) -> Transmission | Transition:
     """The transmission of that id, or the refusal."""
     transmission = find_transmission(state, transmission_id)
@@ -56,9 +56,9 @@ def known_transmission(state: State, transmission_id: str) -> Transmission | Tra
 
 @realises(
     {
-        "reserve.replayed": "",
-        "reserve.transmission_conflict": "",
-        "reserve.invocation_conflict": "",
+        "reserve.replayed": "reservation-13 identity-06",
+        "reserve.transmission_conflict": "reservation-14",
+        "reserve.invocation_conflict": "identity-05 group-08",
     }
 )
 def known_reservation(state: State, request: ReserveRequest) -> Transition | None:
@@ -102,11 +102,20 @@ def _grant(transmission: Transmission) -> ReservationGranted:
 
 @realises(
     {
-        "reserve.granted": "",
-        "reserve.successor_granted": "",
-        "reserve.predecessor_unresolved": "",
-        "reserve.unavailable": "",
-        "reserve.over_the_ceiling": "",
+        "reserve.granted": (
+            "reservation-01 reservation-02 ceiling-01 ceiling-05 ceiling-08 usage-01 "
+            "transmission-06 counter-13"
+        ),
+        "reserve.successor_granted": (
+            "ambiguity-01 ambiguity-02 ambiguity-03 ambiguity-04 ambiguity-05 counter-13 "
+            "group-02 transmission-05 ceiling-02"
+        ),
+        "reserve.predecessor_unresolved": "ambiguity-06 precedence-11",
+        "reserve.unavailable": "ceiling-09",
+        "reserve.over_the_ceiling": (
+            "ceiling-01 ceiling-06 ceiling-07 precedence-05 precedence-06 transmission-05 "
+            "precedence-09"
+        ),
     }
 )
 def reserve(terms: Terms, state: State, request: ReserveRequest, now: int) -> Transition:
@@ -167,7 +176,7 @@ def reserve(terms: Terms, state: State, request: ReserveRequest, now: int) -> Tr
     return answer(reserved, _grant(added), "reserve.successor_granted")
 
 
-@realises({"refused.not_the_reservations_owner": ""})
+@realises({"refused.not_the_reservations_owner": "reservation-17"})
 def foreign_token(state: State, transmission: Transmission, token: int) -> Transition | None:
     """A token other than the one under which the transmission was reserved is refused."""
     if transmission.fencing_token == token:
@@ -177,9 +186,9 @@ def foreign_token(state: State, transmission: Transmission, token: int) -> Trans
 
 @realises(
     {
-        "transmit.transmitted": "",
-        "transmit.not_reserved": "",
-        "transmit.lease_expired": "",
+        "transmit.transmitted": "reservation-03 reservation-18",
+        "transmit.not_reserved": "reservation-04 reservation-09 reservation-12",
+        "transmit.lease_expired": "reservation-16",
     }
 )
 def transmit(terms: Terms, state: State, request: TransmitRequest, now: int) -> Transition:
@@ -212,9 +221,9 @@ def transmit(terms: Terms, state: State, request: TransmitRequest, now: int) -> 
 
 @realises(
     {
-        "renew_reservation.renewed": "",
-        "renew_reservation.closed": "",
-        "renew_reservation.lease_expired": "",
+        "renew_reservation.renewed": "reservation-18",
+        "renew_reservation.closed": "reservation-12",
+        "renew_reservation.lease_expired": "reservation-18",
     }
 )
 def renew_reservation(

@@ -22,7 +22,12 @@ from wayproof.spec.journey import requests
 from wayproof.spec.journey.vocabulary import LifecycleState
 
 
-@realises({"cancel.requested": "", "cancel.unchanged": ""})
+@realises(
+    {
+        "cancel.requested": "cancel-01 cancel-03 cancel-04 lifecycle-04 reason-08 observe-06",
+        "cancel.unchanged": "cancel-05 observe-13",
+    }
+)
 def cancel(
     terms: Terms, state: State, request: requests.CancelRequest, now: int
 ) -> tuple[State, tuple[str, ...]]:
@@ -78,7 +83,7 @@ def step(
     return transition._replace(state=versioned(state, transition.state))
 
 
-@realises({"version.raised": ""})
+@realises({"version.raised": "observe-12 lifecycle-15"})
 def versioned(before: State, after: State) -> State:
     """Raise the record version if anything changed that a read shows: all but leases of owners
     and remembered operations."""

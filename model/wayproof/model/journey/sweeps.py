@@ -21,7 +21,7 @@ Step = tuple[State, tuple[str, ...]]
 """The state after internal steps, and their labels in order."""
 
 
-@realises({"cancellation.quiet": ""})
+@realises({"cancellation.quiet": "cancel-11 cancel-14 cancel-16 lifecycle-09 reason-03"})
 def quiet(terms: Terms, state: State, now: int) -> State | None:
     """A cancelling journey without an active run is cancelled; None if it is not due."""
     if state.lifecycle is LifecycleState.CANCELLING and not any(
@@ -33,9 +33,9 @@ def quiet(terms: Terms, state: State, now: int) -> State | None:
 
 @realises(
     {
-        "lease.released": "",
-        "lease.charged": "",
-        "lease.ambiguous": "",
+        "lease.released": "reservation-15",
+        "lease.charged": "reservation-07 group-09 group-03 usage-02 ambiguity-09",
+        "lease.ambiguous": "ambiguity-08 reservation-07",
     }
 )
 def lapse(terms: Terms, state: State, transmission: Transmission, now: int) -> tuple[State, str]:
@@ -82,7 +82,7 @@ def sweep(terms: Terms, state: State, now: int) -> Step:
     return state, tuple(labels)
 
 
-@realises({"lease.released_early": ""})
+@realises({"lease.released_early": "reservation-15"})
 def internal_steps(terms: Terms, state: State, now: int) -> tuple[tuple[State, str], ...]:
     """Every single step that a backend may take by itself now, each with its label.
 

@@ -89,6 +89,23 @@ def serve(world: World, request: requests.Request, now: int, fresh_ids: FreshIds
     )
 
 
+@realises(
+    {
+        "decode.unknown_operation": "identity-04",
+        "decode.unsupported_schema_version": "policy-01",
+        "decode.unsupported_cancellation_reason": "reason-09",
+        "decode.invalid_request": (
+            "policy-01 policy-02 policy-04 policy-05 policy-06 policy-07 policy-08 policy-09 "
+            "policy-10 policy-11 start-01 start-02 start-07 access-01 compiler-02 compiler-04 "
+            "reason-10 identity-01 identity-04 precedence-10"
+        ),
+    }
+)
+def undecodable(world: World, refusal: Refusal) -> Served:
+    """A request that decoding refuses; the store is not even looked at."""
+    return Served(world=world, reply=refusal, labels=(f"decode.{refusal.code}",), journey_id=None)
+
+
 def run_ids_for(
     journey: Journey, request: requests.Request, fresh_ids: FreshIds
 ) -> tuple[str, ...]:
@@ -101,7 +118,14 @@ def run_ids_for(
     return ()
 
 
-@realises({"refused.journey_not_found": ""})
+@realises(
+    {
+        "refused.journey_not_found": (
+            "access-04 access-05 access-06 access-08 access-09 access-10 access-11 access-12 "
+            "identity-03"
+        ),
+    }
+)
 def authorized(world: World, request: requests.JourneyRequest) -> Journey | None:
     """The journey that a request names, if its creation scope is that of the access; unknown
     and foreign are one answer."""
@@ -124,13 +148,20 @@ def refused(
 
 @realises(
     {
-        "start.created": "",
-        "start.replayed": "",
-        "start.idempotency_conflict": "",
-        "start.unknown_workflow_sequence": "",
-        "start.invalid_entry": "",
-        "start.invalid_route_choice": "",
-        "start.journey_execution_capability_unavailable": "",
+        "start.created": (
+            "start-08 start-09 identity-01 identity-02 definition-01 definition-02 "
+            "definition-03 definition-04 definition-07 definition-08 route-05 policy-03 "
+            "policy-13 access-02 access-03 idempotency-07 compiler-01 capability-02 "
+            "capability-05 settle-01 lifecycle-11"
+        ),
+        "start.replayed": "idempotency-01 idempotency-02 idempotency-03 idempotency-08",
+        "start.idempotency_conflict": "idempotency-04 idempotency-05 idempotency-06",
+        "start.unknown_workflow_sequence": "start-03 start-07",
+        "start.invalid_entry": "start-03 start-04 start-07",
+        "start.invalid_route_choice": "route-01 route-02 route-03 route-04 start-07",
+        "start.journey_execution_capability_unavailable": (
+            "capability-02 capability-03 capability-04 capability-05 capability-06"
+        ),
     }
 )
 def start(
