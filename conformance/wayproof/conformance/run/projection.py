@@ -1,0 +1,138 @@
+"""The canonical public projection: everything that the reads of a world show, and no more.
+
+For each journey that has a name, by name::
+
+    {"J": {"snapshot": {...}, "workflow_runs": [...], "outcome": {...} | null,
+           "settled": {...} | null, "reservations": [...], "discrepancies": [...]}}
+
+read by the access that created it. Identities are names and record versions are left out
+(:meth:`Names.abstract`); both are checked here by what the contract does promise of them: the
+order of runs, and versions that fit together.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from wayproof.conformance.protocol.backend import World
+from wayproof.conformance.run.exchange import Answered, Mismatch, ask
+from wayproof.conformance.run.names import NamedJourney, Names
+from wayproof.conformance.vectors.format import JsonValue
+from wayproof.spec.journey.records import WorkflowRunListing
+
+PAGE: Final = 100
+"""How many records are asked for at once."""
+
+READS: Final = frozenset(
+    {
+        "snapshot",
+        "list_workflow_runs",
+        "terminal_outcome",
+        "settled_result",
+        "list_reservations",
+        "list_discrepancies",
+    }
+)
+"""The operations that the projection is made of."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """What the reads show at one moment."""
+
+    projection: dict[str, JsonValue]
+    versions: Mapping[str, int]
+    """The record version of each journey, by its id."""
+
+
+def observe(world: World, names: Names) -> Observation:
+    """Read every named journey of a world.
+
+    Raises:
+        HarnessFault: if the adapter breaks.
+        Mismatch: if a read is refused, or answers what the contract never allows.
+    """
+    projection: dict[str, JsonValue] = {}
+    versions: dict[str, int] = {}
+    for journey in names.journeys:
+        shown = _read_journey(world, journey)
+        versions[journey.journey_id] = shown["snapshot"]["record_version"]
+        projection[journey.name] = names.abstract(shown, journey.journey_id)
+    return Observation(projection=projection, versions=versions)
+
+
+def check_run_order(listing: WorkflowRunListing) -> None:
+    """Check that runs stand in the contract's order.
+
+    Raises:
+        Mismatch: if they do not.
+    """
+    runs = [
+        (run.sequence_position, run.member_ordinal, run.started_at, run.workflow_run_id)
+        for run in listing.workflow_runs
+    ]
+    if runs != sorted(runs):
+        raise Mismatch(
+            "order",
+            [run[-1] for run in sorted(runs)],
+            [run[-1] for run in runs],
+            ("observe-10",),
+        )
+
+
+def _read_journey(world: World, journey: NamedJourney) -> dict[str, JsonValue]:
+    snapshot = _read(world, journey, "snapshot").value
+    listing = _read(world, journey, "list_workflow_runs")
+    check_run_order(listing.record)
+    runs = listing.value["workflow_runs"]
+    outcome = _read(world, journey, "terminal_outcome").value
+    if outcome is not None:
+        listed = [run["workflow_run_id"] for run in runs]
+        ended = [run["workflow_run_id"] for run in outcome["workflow_runs"]]
+        if listed != ended:
+            raise Mismatch("order", listed, ended, ("observe-11",))
+    reservations = _read_pages(world, journey, "list_reservations", "reservations")
+    _check_versions(snapshot, listing.value, reservations)
+    return {
+        "snapshot": snapshot,
+        "workflow_runs": runs,
+        "outcome": outcome,
+        "settled": _read(world, journey, "settled_result").value,
+        "reservations": reservations,
+        "discrepancies": _read_pages(world, journey, "list_discrepancies", "discrepancies"),
+    }
+
+
+def _read(world: World, journey: NamedJourney, operation: str, **paging: int) -> Answered:
+    arguments = {"access": journey.access, "journey_id": journey.journey_id, **paging}
+    reply = ask(world, operation, arguments)
+    if not isinstance(reply, Answered):
+        raise Mismatch("read", f"an answer to {operation}", reply.code)
+    return reply
+
+
+def _read_pages(world: World, journey: NamedJourney, operation: str, field: str) -> list[JsonValue]:
+    records: list[JsonValue] = []
+    while True:
+        after = records[-1]["ordinal"] if records else 0
+        page = _read(world, journey, operation, after=after, limit=PAGE).value[field]
+        ordinals = [after, *(record["ordinal"] for record in page)]
+        if len(page) > PAGE or any(b <= a for a, b in pairwise(ordinals)):
+            raise Mismatch("order", f"at most {PAGE} ordinals that rise from {after}", ordinals)
+        records += page
+        if len(page) < PAGE:
+            return records
+
+
+def _check_versions(snapshot: JsonValue, listing: JsonValue, reservations: list[JsonValue]) -> None:
+    """A later read never shows an earlier version, nor a record that is of the future."""
+    version = snapshot["record_version"]
+    if listing["record_version"] < version:
+        raise Mismatch("version", f"at least {version}", listing["record_version"], ("observe-12",))
+    created = [record["created_version"] for record in reservations]
+    rising = all(a < b for a, b in pairwise(created))
+    if created and not (rising and created[-1] <= listing["record_version"]):
+        raise Mismatch(
+            "version", f"created_version rising up to {version}", created, ("observe-12",)
+        )
