@@ -1,0 +1,77 @@
+"""Everything that is generated, and whether the files on disk are what would be written today."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from wayproof.conformance.publish.pages import page_files
+from wayproof.conformance.publish.schemas import SCHEMA_FOLDER, schema_files
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generator:
+    """One thing that writes files into the repository."""
+
+    name: str
+    files: Callable[[], Mapping[Path, bytes]]
+    """What it writes: the content of each file, by its path from the repository's root. The same
+    on every machine and on every day."""
+    folders: tuple[Path, ...] = ()
+    """Folders that are wholly its own: a file there that it does not write is stale."""
+
+
+GENERATORS: Final[list[Generator]] = [
+    Generator(name="schemas", files=schema_files, folders=(SCHEMA_FOLDER,)),
+    Generator(name="pages", files=page_files),
+]
+"""Every generator, in the order in which they run."""
+
+
+def generated_files() -> dict[Path, bytes]:
+    """The content of every generated file, by its path from the repository's root.
+
+    Raises:
+        ValueError: if two generators write one file.
+    """
+    files: dict[Path, bytes] = {}
+    for generator in GENERATORS:
+        written = generator.files()
+        twice = sorted(str(path) for path in files.keys() & written.keys())
+        if twice:
+            raise ValueError(f"{generator.name} writes what another generator writes: {twice}")
+        files.update(written)
+    return files
+
+
+def stale_files(root: Path) -> list[Path]:
+    """The generated files under ``root`` that are missing, differ or are written by nobody."""
+    files = generated_files()
+    stale = {path for path, content in files.items() if not _holds(root / path, content)}
+    return sorted(stale | orphans(root, files))
+
+
+def write_files(root: Path) -> list[Path]:
+    """Bring the generated files under ``root`` up to date; answer those that changed."""
+    files = generated_files()
+    changed = stale_files(root)
+    for path in changed:
+        if path in files:
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_bytes(files[path])
+        else:
+            (root / path).unlink()
+    return changed
+
+
+def orphans(root: Path, files: Mapping[Path, bytes]) -> set[Path]:
+    """The files in folders of generators that no generator writes."""
+    folders = [root / folder for generator in GENERATORS for folder in generator.folders]
+    found = {
+        path.relative_to(root) for folder in folders for path in folder.rglob("*") if path.is_file()
+    }
+    return found - files.keys()
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    return path.is_file() and path.read_bytes() == content
