@@ -66,10 +66,12 @@ def guarded(action: Callable[[], Returned]) -> Returned:
     """What a call into the adapter returns.
 
     Raises:
-        HarnessFault: if it raises anything at all, an exit included.
+        HarnessFault: if it raises anything but the user's own interrupt, an exit included.
     """
     try:
         return action()
+    except KeyboardInterrupt:
+        raise
     except BaseException as error:
         name = type(error).__name__
         raise HarnessFault(f"the adapter raised {name}", traceback.format_exc()) from None

@@ -1,0 +1,298 @@
+"""Playing one vector on one backend, up to the first divergence."""
+
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import Final
+
+from wayproof.conformance.protocol.backend import Backend, World, WorldSetup
+from wayproof.conformance.run.exchange import (
+    Answered,
+    Declined,
+    HarnessFault,
+    Mismatch,
+    ask,
+    guarded,
+)
+from wayproof.conformance.run.names import Names
+from wayproof.conformance.run.projection import Observation, check_run_order, observe
+from wayproof.conformance.run.verdict import Divergence, Result, Verdict
+from wayproof.conformance.vectors.changes import differences, state_digest
+from wayproof.conformance.vectors.format import (
+    CallStep,
+    ExpectedAnswer,
+    ExpectedOneOf,
+    ExpectedRefusal,
+    JsonValue,
+    ReconfigureStep,
+    Step,
+    SweepStep,
+    TickStep,
+    Vector,
+)
+from wayproof.conformance.vectors.names import UnknownName
+from wayproof.conformance.vectors.reader import expected_states
+from wayproof.spec.journey.constraints import parse_moment, to_milliseconds
+from wayproof.spec.journey.digests import canonical_json
+from wayproof.spec.journey.refusals import RefusalCode
+
+COMPARED_DETAIL: Final = ("outcome", "missing", "journey_id")
+"""What the contract fixes of a refusal's detail; the rest only explains."""
+
+
+class _UndecidedError(Exception):
+    """The vector cannot be gone on with, and nothing is wrong so far."""
+
+
+def play(vector: Vector, backend: Backend, capabilities: Collection[str]) -> Result:
+    """Play a vector in a new namespace of a backend that advertises ``capabilities``."""
+    result = Result(
+        id=vector.id,
+        title=vector.title,
+        level=vector.level,
+        verdict=Verdict.NOT_APPLICABLE,
+        replay=f"--only {vector.id}",
+    )
+    missing = [needed for needed in vector.requires if needed not in capabilities]
+    if missing:
+        return replace(result, note=f"needs {', '.join(missing)}")
+    started = time.perf_counter()
+    game = _Game(vector)
+    note, trace = "", ""
+    try:
+        world = guarded(lambda: backend.open(vector.id, _setup(vector)))
+        with _closing(world):
+            game.play(world)
+        verdict = Verdict.PASS if game.divergence is None else Verdict.FAIL
+    except HarnessFault as fault:
+        verdict = Verdict.HARNESS_FAULT
+        note, trace = f"{fault.message}, at {game.place()}", fault.trace
+    except (_UndecidedError, UnknownName) as reason:
+        verdict, note = Verdict.UNDECIDED, f"{reason}, at {game.place()}"
+    return replace(
+        result,
+        verdict=verdict,
+        divergence=game.divergence,
+        note=note,
+        trace=trace,
+        commands=game.commands,
+        seconds=time.perf_counter() - started,
+    )
+
+
+class _Game:
+    """One play: the names and record versions seen so far, and the step that it has come to."""
+
+    def __init__(self, vector: Vector) -> None:
+        self.vector = vector
+        self.names = Names(vector.config.constants)
+        self.divergence: Divergence | None = None
+        self.commands = 0
+        self._step = -1
+        self._versions: dict[str, int] = {}
+        self._shown: dict[str, tuple[JsonValue, int]] = {}
+
+    def play(self, world: World) -> None:
+        """Carry out the steps until one diverges."""
+        for index, step in enumerate(self.vector.steps):
+            self._step = index
+            self.commands += 1
+            try:
+                self._carry_out(world, step)
+            except Mismatch as mismatch:
+                self.divergence = self._divergence(world, step, mismatch)
+                return
+
+    def place(self) -> str:
+        """Where the play has come to, in words."""
+        if self._step < 0:
+            return "the opening"
+        step = self.vector.steps[self._step]
+        return f"step {self._step + 1} of {len(self.vector.steps)}, {_action(step)}"
+
+    def _carry_out(self, world: World, step: Step) -> None:
+        if isinstance(step, CallStep):
+            self._call(world, step)
+            return
+        if isinstance(step, TickStep):
+            now = to_milliseconds(parse_moment(step.to))
+            guarded(lambda: world.tick(now))
+        elif isinstance(step, SweepStep):
+            guarded(world.sweep)
+        elif isinstance(step, ReconfigureStep):
+            guarded(lambda: world.reconfigure(step.registry))
+        else:
+            guarded(world.restart)
+        if step.digest is not None:
+            self._compare_state(observe(world, self.names), step.digest)
+
+    def _call(self, world: World, step: CallStep) -> None:
+        arguments = self.names.resolve(step.arguments)
+        reply = ask(world, step.operation, arguments)
+        if isinstance(reply, Answered):
+            if step.operation == "list_workflow_runs":
+                check_run_order(reply.record)
+            self.names.bind(step.bind, arguments, reply.value)
+        journey_id = _concerned(arguments, reply)
+        self._compare_reply(step, reply, journey_id)
+        self._compare_version(step, reply, journey_id)
+        if step.digest is not None:
+            observation = observe(world, self.names)
+            shown = observation.versions.get(journey_id or "")
+            if journey_id and shown and reply.record_version is None:
+                self._see_version(step, journey_id, shown)
+            self._compare_state(observation, step.digest)
+
+    def _compare_reply(
+        self, step: CallStep, reply: Answered | Declined, journey_id: str | None
+    ) -> None:
+        observed = self._abstract_reply(reply, journey_id)
+        cases = [self._expected(case) for case in _cases(step)]
+        if any(canonical_json(observed) == canonical_json(case) for case in cases):
+            return
+        if isinstance(reply, Declined) and reply.code == RefusalCode.PERSISTENCE_UNAVAILABLE:
+            raise _UndecidedError("the store could not commit")
+        expected = cases[0] if len(cases) == 1 else {"one_of": cases}
+        codes = [case.get("err", {}).get("code") for case in cases]
+        code = observed.get("err", {}).get("code")
+        kind = "code" if code not in codes else "reply" if code is None else "detail"
+        raise Mismatch(kind, expected, observed)
+
+    def _abstract_reply(
+        self, reply: Answered | Declined, journey_id: str | None
+    ) -> dict[str, JsonValue]:
+        if isinstance(reply, Answered):
+            return {"ok": self.names.abstract(reply.value, journey_id)}
+        detail = {key: part for key, part in reply.detail.items() if key in COMPARED_DETAIL}
+        if reply.code == RefusalCode.JOURNEY_NOT_FOUND and (
+            reply.detail or reply.record_version is not None
+        ):
+            raise Mismatch(
+                "detail",
+                {"err": {"code": reply.code}},
+                {"detail": dict(reply.detail), "record_version": reply.record_version},
+                ("access-10",),
+            )
+        return {"err": {"code": reply.code, "detail": self.names.abstract(detail, journey_id)}}
+
+    def _expected(self, case: ExpectedAnswer | ExpectedRefusal) -> dict[str, JsonValue]:
+        if isinstance(case, ExpectedAnswer):
+            return {"ok": self.names.expected(case.ok)}
+        return {"err": {"code": case.err.code, "detail": self.names.expected(case.err.detail)}}
+
+    def _compare_version(
+        self, step: CallStep, reply: Answered | Declined, journey_id: str | None
+    ) -> None:
+        version = reply.record_version
+        if isinstance(reply, Answered):
+            shown = reply.value.get("record_version") if isinstance(reply.value, dict) else None
+            if shown is not None and version not in (None, shown):
+                raise Mismatch("version", f"{version}, as the reply says", shown, ("observe-11",))
+            version = version or shown
+            if version is None and step.version != "any" and step.digest is None:
+                raise Mismatch("version", "a reply with its record version", None)
+        if version is not None and journey_id is not None:
+            self._see_version(step, journey_id, version)
+
+    def _see_version(self, step: CallStep, journey_id: str, version: int) -> None:
+        last = self._versions.get(journey_id)
+        self._versions[journey_id] = version
+        if last is None:
+            return
+        if version < last or (step.version == "raised" and version == last):
+            above = "above" if step.version == "raised" else "at least"
+            raise Mismatch("version", f"{above} {last}", version, ("observe-12",))
+        if step.version == "same" and version != last:
+            clauses = (*self._clauses(step), "observe-13")
+            raise Mismatch("version", f"{last}, as before", version, clauses)
+
+    def _compare_state(self, observation: Observation, digest: str) -> None:
+        if state_digest(observation.projection) != digest:
+            raise Mismatch("state", f"a state with the digest {digest}", observation.projection)
+        for journey in self.names.journeys:
+            shown = observation.projection[journey.name]
+            version = observation.versions[journey.journey_id]
+            before, last = self._shown.get(journey.name, (shown, version))
+            floor = self._versions.get(journey.journey_id, last)
+            if version < floor:
+                raise Mismatch("version", f"at least {floor}", version, ("observe-12",))
+            if before != shown and version == last:
+                raise Mismatch(
+                    "version", f"above {last}, since the state changed", version, ("observe-12",)
+                )
+            self._shown[journey.name] = (shown, version)
+            self._versions[journey.journey_id] = version
+
+    def _divergence(self, world: World, step: Step, mismatch: Mismatch) -> Divergence:
+        expected_after = expected_states(self.vector)
+        known = [state for state in expected_after[: self._step] if state is not None]
+        expected, observed = mismatch.expected, mismatch.observed
+        found: Mapping[str, tuple[JsonValue, JsonValue]] = {}
+        after = expected_after[self._step]
+        if after is not None:
+            try:
+                found = differences(after, observe(world, self.names).projection)
+            except (HarnessFault, Mismatch):
+                found = {}  # what broke the reads is told already, or comes after the divergence
+        if mismatch.kind == "state":
+            expected = {pointer: values[0] for pointer, values in found.items()}
+            observed = {pointer: values[1] for pointer, values in found.items()}
+        rests_on = self.vector.rests_on if step.rests_on is None else step.rests_on
+        return Divergence(
+            step=self._step,
+            action=_action(step),
+            kind=mismatch.kind,
+            expected=expected,
+            observed=observed,
+            clauses=mismatch.clauses or self._clauses(step),
+            rests_on=() if mismatch.clauses else rests_on,
+            before=known[-1] if known else {},
+            differences=found,
+        )
+
+    def _clauses(self, step: Step) -> tuple[str, ...]:
+        return step.clauses or self.vector.clauses
+
+
+def _cases(step: CallStep) -> Iterator[ExpectedAnswer | ExpectedRefusal]:
+    if isinstance(step.expect, ExpectedOneOf):
+        yield from step.expect.one_of
+    else:
+        yield step.expect
+
+
+def _concerned(arguments: JsonValue, reply: Answered | Declined) -> str | None:
+    """The journey that a request names, or that its reply does."""
+    told = reply.value if isinstance(reply, Answered) else reply.detail
+    for source in (arguments, told):
+        journey_id = source.get("journey_id") if isinstance(source, Mapping) else None
+        if isinstance(journey_id, str):
+            return journey_id
+    return None
+
+
+def _action(step: Step) -> str:
+    if isinstance(step, CallStep):
+        return f"call {step.operation}"
+    return f"tick to {step.to}" if isinstance(step, TickStep) else step.do
+
+
+def _setup(vector: Vector) -> WorldSetup:
+    return WorldSetup(
+        registry=vector.config.registry,
+        now=to_milliseconds(parse_moment(vector.start.now)),
+        withheld_capabilities=vector.config.withheld_capabilities,
+    )
+
+
+@contextmanager
+def _closing(world: World) -> Iterator[None]:
+    """Close the world at the end. What went wrong before outweighs what goes wrong with that."""
+    try:
+        yield
+    except BaseException:
+        with suppress(HarnessFault):
+            guarded(world.close)
+        raise
+    guarded(world.close)
