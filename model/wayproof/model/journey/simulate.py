@@ -6,6 +6,7 @@
     simulation.call("start", {...}).step.answer     a WorldStep, with the JourneySteps it took
     simulation.tick(later)                          the clock moves; nothing else happens
     simulation.sweep()                              one JourneyStep for each journey
+    simulation.reconfigure(registry)                the registry is edited
     simulation.restart()                            the store stays, so nothing changes
 
 The functions underneath are pure. Decoding needs libraries that the model does not import, so
@@ -13,14 +14,16 @@ it is handed in (``wayproof.spec.journey.validation.decode``).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
 from wayproof.model.journey.properties.contract import JourneyStep, WorldStep
 from wayproof.model.journey.step import swept
 from wayproof.model.journey.transition import Answered, Refused
-from wayproof.model.journey.world import FreshIds, World, serve
+from wayproof.model.journey.world import FreshIds, World, serve, undecodable
+from wayproof.spec.journey.definitions import Registry
+from wayproof.spec.journey.encoding import encode
 from wayproof.spec.journey.refusals import Refusal
 from wayproof.spec.journey.requests import Request
 
@@ -35,7 +38,7 @@ class Played:
     step: WorldStep
     journey_steps: tuple[JourneyStep, ...] = ()
     """The step of the journey that served the request; each journey's own for a sweep. None for
-    a start, a restart, and a request that decoding or access refused."""
+    a start, a restart, an edit of the registry, and a request that decoding or access refused."""
     journey_id: str | None = None
     """The journey that the reply concerns, also that of a start; None where none is revealed."""
 
@@ -72,7 +75,7 @@ def play(
             before=world,
             after=world,
             reply=refusal,
-            labels=(f"decode.{refusal.code}",),
+            labels=undecodable(world, refusal).labels,
         )
         return Played(step=undecoded)
     served = serve(world, request, now, fresh_ids)
@@ -124,21 +127,36 @@ def sweep(world: World, now: int) -> Played:
         )
     labels = tuple(label for step in steps for label in step.labels)
     return Played(
-        step=_without_request("sweep", world, after, now, labels), journey_steps=tuple(steps)
+        step=_without_request("sweep", world, after, now, labels=labels),
+        journey_steps=tuple(steps),
+    )
+
+
+def reconfigure(world: World, registry: Registry, now: int) -> Played:
+    """Replace the registry; journeys keep what they pinned."""
+    after = replace(world, registry=registry)
+    return Played(
+        step=_without_request("reconfigure", world, after, now, arguments=encode(registry))
     )
 
 
 def restart(world: World, now: int) -> Played:
     """Lose everything that is not in the store; the model holds nothing else."""
-    return Played(step=_without_request("restart", world, world, now, ()))
+    return Played(step=_without_request("restart", world, world, now))
 
 
 def _without_request(
-    operation: str, before: World, after: World, now: int, labels: tuple[str, ...]
+    operation: str,
+    before: World,
+    after: World,
+    now: int,
+    *,
+    arguments: Any = None,
+    labels: tuple[str, ...] = (),
 ) -> WorldStep:
     return WorldStep(
         operation=operation,
-        arguments=None,
+        arguments=arguments,
         request=None,
         now=now,
         before=before,
@@ -196,6 +214,10 @@ class Simulation:
     def sweep(self) -> Played:
         """Let everything that is due now take effect."""
         return self._keep(sweep(self.world, self.now))
+
+    def reconfigure(self, registry: Registry) -> Played:
+        """Edit the registry."""
+        return self._keep(reconfigure(self.world, registry, self.now))
 
     def restart(self) -> Played:
         """Restart the process over its store."""
