@@ -1,0 +1,97 @@
+"""Which file may be opened, and how an older store becomes a current one.
+
+A file is looked at before SQLite may touch it: a foreign file, or a store of a later version,
+stays as it is, byte for byte. That works because a new store gets its application id and its
+version while it still has a rollback journal, in one commit, before it turns to a write-ahead log.
+"""
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from wayproof.impl.journey.connection import Turns
+from wayproof.impl.journey.errors import (
+    ForeignFileError,
+    StoreUnavailableError,
+    StoreVersionError,
+)
+from wayproof.impl.journey.schema import APPLICATION_ID
+
+_HEADER_BYTES: Final = 100
+_MAGIC: Final = b"SQLite format 3\x00"
+
+
+def inspect(path: Path, known: int) -> None:
+    """Refuse a file that is not a store of version 0 (empty or absent) to ``known``.
+
+    Raises:
+        ForeignFileError: it is something else.
+        StoreVersionError: it is a store of a later version.
+        StoreUnavailableError: it cannot be read.
+    """
+    try:
+        if not path.exists() or path.stat().st_size == 0:
+            return
+        with path.open("rb") as file:
+            header = file.read(_HEADER_BYTES)
+        log = path.with_name(path.name + "-wal")
+        logged = log.exists() and log.stat().st_size > 0
+    except OSError as error:
+        raise StoreUnavailableError(f"the store cannot be read: {error.strerror}") from error
+    if len(header) < _HEADER_BYTES or not header.startswith(_MAGIC):
+        raise ForeignFileError("the file is not a SQLite database")
+    if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
+        raise ForeignFileError("the database is not a journey store")
+    found = int.from_bytes(header[60:64], "big")
+    if logged and found <= known:
+        found = _logged_version(path)
+    if found > known:
+        raise StoreVersionError(found, known)
+
+
+def _logged_version(path: Path) -> int:
+    """The version that the write-ahead log holds, which may be later than the header's."""
+    try:
+        # Read-only, because closing the last writing connection would move the log into the file.
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=1)
+        try:
+            return int(connection.execute("PRAGMA user_version").fetchone()[0])
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        raise StoreUnavailableError(f"the store cannot be read: {error}") from error
+
+
+def migrate(
+    connection: sqlite3.Connection, turns: Turns, migrations: Sequence[Sequence[str]]
+) -> None:
+    """Bring the store to version ``len(migrations)``, in one commit; a new one gets its log.
+
+    Raises:
+        StoreVersionError: another process has meanwhile migrated it further.
+        Refusal: ``persistence_unavailable``.
+    """
+    if turns.alone(lambda: _version(connection)) != len(migrations):
+        turns.write(lambda: _apply(connection, migrations))
+    turns.alone(lambda: _turn_to_log(connection))
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _apply(connection: sqlite3.Connection, migrations: Sequence[Sequence[str]]) -> None:
+    found = _version(connection)
+    if found > len(migrations):
+        raise StoreVersionError(found, len(migrations))
+    for statements in migrations[found:]:
+        for statement in statements:
+            connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {len(migrations)}")
+
+
+def _turn_to_log(connection: sqlite3.Connection) -> None:
+    if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        connection.execute("PRAGMA journal_mode = WAL")
