@@ -7,7 +7,8 @@ so equal vectors are equal bytes.
 **Names.** In ``arguments`` and expectations a string ``"$NAME"`` stands for a whole JSON value:
 a constant of ``config.constants``, or a value bound from an earlier reply by ``bind``. A literal
 string that begins with ``$`` is written with one ``$`` more. ``bind`` names what a reply makes
-anew (a journey, a run, a fencing token), each once.
+anew (a journey, a run, a fencing token), each once. ``{"$number": "1.5"}`` stands for the JSON
+number of that spelling, where a request must hold one that is no exact integer.
 
 **States.** The projection is what can be read of all bound journeys (``run/projection.py``), with
 the bound names in the place of server-made identities and without record versions. It is empty,
@@ -247,9 +248,9 @@ class Vector:
         tuple[Annotated[Step, Field(discriminator="do")], ...],
         Field(min_length=1, max_length=1000),
     ]
-    final: Mapping[str, JsonValue]
-    """The last state that is known, in full."""
     origin: Origin
+    final: Mapping[str, JsonValue] | None = None
+    """The last state that is known, in full, for those who do not apply the steps' changes."""
     digest: FullDigest | None = None
     """Of this vector's canonical JSON without this field. Absent only before it is sealed."""
 

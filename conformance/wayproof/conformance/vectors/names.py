@@ -1,11 +1,15 @@
 """Names in vectors: ``"$NAME"`` stands for a value, ``"$$..."`` for a string that begins with $."""
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 
 from wayproof.conformance.vectors.format import JsonValue
 
 REFERENCE = re.compile(r"\$([A-Za-z][A-Za-z0-9_]{0,31})")
+
+NUMBER = "$number"
+"""The only key of an object that stands for the JSON number that it spells."""
 
 
 class UnknownName(Exception):
@@ -29,7 +33,17 @@ def substitute(value: JsonValue, names: Mapping[str, JsonValue]) -> JsonValue:
             raise UnknownName(text)
         return names[match[1]]
 
-    return map_strings(value, replaced)
+    return map_strings(_with_numbers(value), replaced)
+
+
+def _with_numbers(value: JsonValue) -> JsonValue:
+    if isinstance(value, Mapping):
+        if value.keys() == {NUMBER}:
+            return json.loads(value[NUMBER])
+        return {key: _with_numbers(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_numbers(part) for part in value]
+    return value
 
 
 def literal(value: JsonValue) -> JsonValue:

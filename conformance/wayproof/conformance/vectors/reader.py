@@ -160,7 +160,7 @@ def expected_states(vector: Vector) -> tuple[JsonValue, ...]:
                 "wrong_state_digest", "the changes lead to another state", f"{place}/digest"
             )
         states.append(known)
-    if canonical_json(known) != canonical_json(vector.final):
+    if vector.final is not None and canonical_json(known) != canonical_json(vector.final):
         raise VectorProblem("wrong_final", "the steps lead to another state", "/final")
     return tuple(states)
 

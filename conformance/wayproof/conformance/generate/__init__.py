@@ -1,0 +1,1 @@
+"""The generator: from the model to vectors. Begin with ``suite.py``."""

@@ -1,0 +1,92 @@
+"""The systematic families: every rule, in every state in which it can apply."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from wayproof.conformance.generate import settings
+from wayproof.conformance.generate.menus import Scope, probing
+from wayproof.conformance.generate.scripts import Action, Call, Draft, Setting, Sweep
+from wayproof.conformance.generate.selection import Candidate, goals_of, probe
+from wayproof.conformance.generate.situations import Situation, explore
+
+WORLDS: Final[tuple[tuple[Setting, Scope, int], ...]] = (
+    (settings.ORDINARY, Scope(attempts=False), 2500),
+    (settings.ORDINARY, Scope(owner_lease=settings.SHORT_LEASE, attempts=False), 1500),
+    (settings.PARALLEL, Scope(sequence="pair", transmissions=1, attempts=False), 800),
+    (settings.LIMITED, Scope(grouped=False, children=2), 1500),
+    (settings.FORBIDDEN, Scope(grouped=False, transmissions=2), 800),
+    (settings.NARROW, Scope(sequence="pair", transmissions=0), 100),
+    (settings.BRIEF, Scope(transmissions=1, attempts=False), 600),
+    (settings.TIGHT, Scope(transmissions=2, attempts=False), 800),
+    (settings.ORDINARY, Scope(transmissions=3, children=0, attempts=False), 2500),
+)
+"""Where situations are searched: setting, menu, and how many at most."""
+
+FAMILIES: Final = {
+    "start": "lifecycle",
+    "begin_journey": "lifecycle",
+    "complete_journey": "lifecycle",
+    "fail_journey": "lifecycle",
+    "snapshot": "lifecycle",
+    "terminal_outcome": "lifecycle",
+    "settled_result": "accounting",
+    "cancel": "cancellation",
+    "claim_lease": "lease",
+    "heartbeat": "lease",
+    "start_workflow_run": "run",
+    "finish_workflow_run": "run",
+    "claim_attempt": "counter",
+    "reserve": "reservation",
+    "transmit": "reservation",
+    "renew_reservation": "reservation",
+    "report_unsent": "accounting",
+    "report_response": "accounting",
+    "report_ambiguity": "retry",
+    "sweep": "deadline",
+}
+"""The family of each operation's vectors."""
+
+
+def situations() -> Iterator[Situation]:
+    """The situations of all worlds, world by world, each by the length of its story."""
+    for setting, scope, most in WORLDS:
+        yield from explore(setting, scope, most)
+
+
+def candidates() -> Iterator[Candidate]:
+    """One candidate for each probe of each situation."""
+    for situation in situations():
+        for actions in probes(situation):
+            probed = probe(situation, actions)
+            if probed is None:
+                continue
+            yield Candidate(
+                draft=Draft(
+                    family=FAMILIES[probed.last.step.operation],
+                    topic=probed.last.step.operation.replace("_", "-"),
+                    setting=situation.setting,
+                    script=(*probed.script, Sweep()),
+                    focus=len(situation.script),
+                    title=title(situation, actions, probed.last.step.labels),
+                ),
+                goals=goals_of(situation, probed),
+            )
+
+
+def probes(situation: Situation) -> Iterator[tuple[Action, ...]]:
+    """Every single command, and a sweep."""
+    yield (Sweep(),)
+    for command in probing(situation.world, situation.scope):
+        yield (command,)
+
+
+def title(situation: Situation, actions: tuple[Action, ...], labels: tuple[str, ...]) -> str:
+    """What a story is about: operation, state of the journey, and the rule that answers."""
+    *_, last = actions
+    operation = last.operation if isinstance(last, Call) else "sweep"
+    state = situation.state
+    rule = ", ".join(label.replace("_", " ").replace(".", ": ") for label in labels)
+    return (
+        f"{operation} on a {state.lifecycle} journey, accounting {state.accounting}: "
+        f"{rule or 'nothing due'}"
+    )

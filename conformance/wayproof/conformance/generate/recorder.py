@@ -1,0 +1,271 @@
+"""Turn a story into a vector: play it, and write down what every allowed world agrees on."""
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from wayproof.conformance.generate.belief import (
+    Branch,
+    Moment,
+    Taken,
+    closure,
+    play_script,
+)
+from wayproof.conformance.generate.scripts import (
+    Call,
+    Draft,
+    Reconfigure,
+    Restart,
+    Sweep,
+    Tick,
+)
+from wayproof.conformance.generate.tags import tags
+from wayproof.conformance.run.names import NamedJourney, Names
+from wayproof.conformance.vectors.changes import changes_between, state_digest
+from wayproof.conformance.vectors.format import (
+    CallStep,
+    Config,
+    Expectation,
+    ExpectedAnswer,
+    ExpectedOneOf,
+    ExpectedRefusal,
+    Origin,
+    ReconfigureStep,
+    RefusalExpectation,
+    RestartStep,
+    Start,
+    Step,
+    SweepStep,
+    TickStep,
+    Vector,
+)
+from wayproof.model.journey import views
+from wayproof.model.journey.transition import Answered, Refused
+from wayproof.model.journey.world import World
+from wayproof.spec.journey.clauses import clauses as clause_register
+from wayproof.spec.journey.constraints import format_moment, from_milliseconds
+from wayproof.spec.journey.definitions import required_capabilities
+from wayproof.spec.journey.digests import canonical_json
+from wayproof.spec.journey.encoding import encode
+from wayproof.spec.journey.refusals import Refusal
+
+COMPARED_DETAILS: Final = ("outcome", "missing", "journey_id")
+"""The parts of a refusal's detail that the contract fixes."""
+
+GENERATOR: Final = "journey"
+
+
+class Undecidable(Exception):
+    """The allowed worlds differ where a vector must know: whether a name is given."""
+
+
+def record(draft: Draft, number: int, model_digest: str) -> Vector:
+    """The vector of a story.
+
+    Raises:
+        Undecidable: if a name is bound in some allowed worlds only.
+        ContractBroken: if the model broke a contract on the way.
+    """
+    return _Recording(draft).vector(number, model_digest)
+
+
+class _Recording:
+    def __init__(self, draft: Draft) -> None:
+        self.draft = draft
+        self.names = Names(draft.setting.constants)
+        self.known: dict[str, Any] = {}
+        """The last projection that all allowed worlds agreed on."""
+        self.seen: set[str] = set()
+        """The journeys whose record version the runner saw at the last step."""
+        self.taken = play_script(draft.setting, draft.script)
+
+    def vector(self, number: int, model_digest: str) -> Vector:
+        steps = tuple(self._step(taken) for taken in self.taken)
+        focus = steps[self.draft.focus :]
+        clauses = tuple(sorted({clause for step in focus for clause in step.clauses}))
+        rests_on = {ruling for step in focus for ruling in step.rests_on or ()}
+        return Vector(
+            id=f"{self.draft.family}/{self.draft.topic}/{number:04d}",
+            title=self.draft.title,
+            why=self.draft.why or clause_register()[clauses[0]].text,
+            clauses=clauses,
+            rests_on=tuple(sorted(rests_on)),
+            requires=tuple(sorted(self._required())),
+            config=Config(
+                registry=self.draft.setting.registry,
+                withheld_capabilities=self.draft.setting.withheld,
+                constants=self.draft.setting.constants,
+            ),
+            start=Start(now=_moment(self.draft.setting.now)),
+            steps=steps,
+            origin=Origin(
+                generator=GENERATOR,
+                model_digest=model_digest,
+                labels=tuple("+".join(taken.labels) or "-" for taken in self.taken),
+            ),
+        )
+
+    def _required(self) -> set[str]:
+        world = self.taken[-1].after.world
+        needed: set[str] = set()
+        for journey in world.journeys:
+            needed |= {c.value for c in required_capabilities(journey.terms.definition)}
+        return needed
+
+    def _step(self, taken: Taken) -> Step:
+        clauses, rests_on = tags(taken)
+        match taken.action:
+            case Call():
+                return self._call(taken, clauses, rests_on)
+            case Tick(to=to):
+                return TickStep(to=_moment(to), **self._state(taken.after))
+            case Sweep():
+                shown = self._state(taken.after)
+                return SweepStep(clauses=clauses, rests_on=rests_on, **shown)
+            case Restart():
+                return RestartStep(clauses=RESTART_CLAUSES, **self._state(taken.after))
+            case Reconfigure(registry=registry):
+                shown = self._state(taken.after)
+                return ReconfigureStep(registry=registry, clauses=("definition-07",), **shown)
+
+    def _call(self, taken: Taken, clauses: tuple[str, ...], rests_on: tuple[int, ...]) -> Step:
+        action = taken.action
+        assert isinstance(action, Call)
+        own = taken.branches[0]
+        if any(_binds(branch) != _binds(own) for branch in taken.branches):
+            raise Undecidable(action.operation)
+        if taken.bound:
+            sent = self.names.resolve(action.arguments)
+            self.names.bind(taken.bound, sent, encode(_record(own)))
+        return CallStep(
+            operation=action.operation,
+            arguments=action.arguments,
+            bind=taken.bound,
+            expect=self._expectation(taken),
+            version=self._version(taken.branches),
+            clauses=clauses,
+            rests_on=rests_on,
+            **self._state(taken.after, taken.branches[0].played.journey_id),
+        )
+
+    def _version(self, branches: tuple[Branch, ...]) -> Literal["raised", "same", "any"]:
+        """How the record version after the call compares with the last one that was seen."""
+        journey_id = branches[0].played.journey_id
+        if journey_id is None:
+            return "any"
+        pairs = [(b.before.find(journey_id), b.played.world.find(journey_id)) for b in branches]
+        states = [(old.state, new.state) for old, new in pairs if old and new]
+        if states and all(new.record_version > old.record_version for old, new in states):
+            return "raised"
+        if journey_id in self.seen and states and all(new == old for old, new in states):
+            return "same"
+        return "any"
+
+    def _expectation(self, taken: Taken) -> Expectation:
+        replies = {
+            canonical_json(_expected_json(reply)): reply
+            for reply in (self._reply(branch) for branch in taken.branches)
+        }
+        cases = tuple(replies.values())
+        return cases[0] if len(cases) == 1 else ExpectedOneOf(one_of=cases)
+
+    def _reply(self, branch: Branch) -> ExpectedAnswer | ExpectedRefusal:
+        played = branch.played
+        reply = played.step.reply
+        if isinstance(reply, Answered):
+            value = encode(reply.record)
+            return ExpectedAnswer(ok=self.names.abstract(value, played.journey_id))
+        detail: dict[str, Any] = {}
+        if isinstance(reply, Refused) and reply.outcome is not None:
+            detail = {"outcome": encode(reply.outcome)}
+        elif isinstance(reply, Refusal):
+            detail = {k: v for k, v in reply.detail.items() if k in COMPARED_DETAILS}
+        assert isinstance(reply, Refused | Refusal)
+        return ExpectedRefusal(
+            err=RefusalExpectation(
+                code=reply.code.value, detail=self.names.abstract(detail, played.journey_id)
+            )
+        )
+
+    def _state(self, moment: Moment, concerned: str | None = None) -> dict[str, Any]:
+        """The fields that say how everything stands, if all allowed worlds agree."""
+        self.seen = {concerned} if concerned is not None else set()
+        projections = {
+            state_digest(projection): projection
+            for projection in (
+                project(world, self.names) for world in closure(moment.worlds, moment.now)
+            )
+        }
+        if len(projections) > 1:
+            return {}
+        ((digest, projection),) = projections.items()
+        changes = changes_between(self.known, projection)
+        self.known = projection
+        self.seen = {journey.terms.journey_id for journey in moment.world.journeys}
+        return {"changes": changes, "digest": digest}
+
+
+RESTART_CLAUSES: Final = ("lifecycle-18", "policy-12", "deadline-03", "lease-11", "settle-10")
+"""What a state that differs after a restart breaks."""
+
+
+def project(world: World, names: Names) -> dict[str, Any]:
+    """The canonical projection of a model's world, as its reads would show it."""
+    return {
+        named.name: names.abstract(_journey(world, named), named.journey_id)
+        for named in names.journeys
+    }
+
+
+def _journey(world: World, named: NamedJourney) -> Mapping[str, Any]:
+    journey = world.find(named.journey_id)
+    assert journey is not None
+    terms, state = journey.terms, journey.state
+    outcome = views.outcome(terms, state) if state.finished_at is not None else None
+    return {
+        "snapshot": encode(views.snapshot(terms, state)),
+        "workflow_runs": [
+            encode(views.run_snapshot(terms, run)) for run in views.ordered(state.runs)
+        ],
+        "outcome": encode(outcome),
+        "settled": encode(views.settled_result(terms, state)),
+        "reservations": [
+            encode(views.reservation(terms, ordinal, entry))
+            for ordinal, entry in enumerate(state.transmissions, start=1)
+        ],
+        "discrepancies": [
+            encode(views.discrepancy(terms, ordinal, entry))
+            for ordinal, entry in enumerate(state.discrepancies, start=1)
+        ],
+    }
+
+
+def _moment(milliseconds: int) -> str:
+    return format_moment(from_milliseconds(milliseconds))
+
+
+def _record(branch: Branch) -> object:
+    reply = branch.played.step.reply
+    assert isinstance(reply, Answered)
+    return reply.record
+
+
+def _binds(branch: Branch) -> bool:
+    labels = branch.played.step.labels
+    return bool(labels) and labels[-1] in BINDING_LABELS
+
+
+BINDING_LABELS: Final = frozenset(
+    {
+        "start.created",
+        "claim_lease.granted",
+        "begin_journey.begun",
+        "start_workflow_run.started",
+    }
+)
+"""The rules whose answers give names."""
+
+
+def _expected_json(case: ExpectedAnswer | ExpectedRefusal) -> Any:
+    if isinstance(case, ExpectedAnswer):
+        return {"ok": case.ok}
+    return {"err": {"code": case.err.code, "detail": dict(case.err.detail)}}
