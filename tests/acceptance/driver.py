@@ -126,8 +126,9 @@ def refused_late() -> Iterator[Caught]:
     """
     with refused("deadline_expired", "journey_terminal") as caught:
         yield caught
-    assert caught.detail["outcome"]["execution_state"] == "timed_out"
-    assert caught.detail["outcome"]["terminal_reason"] == "deadline_expired"
+    outcome = caught.detail["outcome"]
+    end = (outcome["execution_state"], outcome["terminal_reason"])
+    assert end == ("timed_out", "deadline_expired"), f"expected a timed-out journey, got {end}"
 
 
 def call(world: World, operation: str, arguments: Any) -> Any:
@@ -339,6 +340,7 @@ class Journey:
     def reserve(
         self,
         transmission: str,
+        *,
         prompt: int | None = 60,
         output: int | None = 40,
         invocation: str | None = None,

@@ -256,3 +256,24 @@ def test_without_a_contract_a_response_settles_only_its_own(journey: Journeys) -
     j.response("t1", 70)
     assert j.reservation_state("t2") == "transmitted"
     assert j.tokens() == tokens(reserved=100, reconciled=70)
+
+
+def test_a_zero_of_one_member_proves_nothing_of_its_sibling(journey: Journeys) -> None:
+    """An error response is evidence only for what it proves (ruling 47: an explicit zero)."""
+    j = journey.running()
+    j.send("t1", prompt=60, output=40, invocation="call-1", group=True)
+    j.send("t2", prompt=20, output=40, invocation="call-1", group=True)
+    j.response("t1", 0)
+    assert j.reservation_state("t1") == "reconciled"
+    assert j.reservation_state("t2") == "transmitted"
+    assert j.tokens() == tokens(reserved=60)
+
+
+def test_prompt_estimates_are_summed_for_ever(journey: Journeys) -> None:
+    """estimated_prompt_tokens is the estimate before a call; no part of the check (ruling 41)."""
+    j = journey.running(max_total_tokens=100)
+    j.reserve("t1", prompt=60, output=40)
+    j.unsent("t1")
+    j.reserve("t2", prompt=70, output=30)
+    assert j.tokens() == tokens(reserved=100)
+    assert j.snapshot()["tokens"]["estimated_prompt_tokens"] == 130

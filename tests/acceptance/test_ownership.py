@@ -1,10 +1,12 @@
 """The durable owner lease, its fencing token, and what a restarted worker may take over."""
 
+from typing import Any
+
 import pytest
 from tests.acceptance.driver import Journey, Journeys, refused, refused_late, tokens
 
 
-def short_lived(journey: Journeys, **changes: object) -> Journey:
+def short_lived(journey: Journeys, **changes: Any) -> Journey:
     """A running journey whose owner lease ends after ten seconds."""
     j = journey.pending(**changes)
     j.claim_lease(lease=10_000)
@@ -147,6 +149,7 @@ def test_an_orphan_with_a_call_in_flight_is_ambiguous(journey: Journeys) -> None
     with refused("provider_transmission_ambiguous"):
         take_over(j)
     assert j.state() == ("failed", "provider_transmission_ambiguous")
+    assert j.reservation_state("t1") == "transmitted"  # ruling 49
     assert j.accounting() == "pending"
     j.sweep_at(70_000)
     assert j.accounting() == "settlement_failed"

@@ -1,5 +1,6 @@
 """The life of one reservation: every legal transition, its lease, its owner, its identity."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -193,6 +194,7 @@ def test_a_lapsed_reservation_cannot_be_transmitted(journey: Journeys) -> None:
     j.reserve("t2", lease=10_000)
     j.tick(9_999)
     assert j.transmit("t1")["state"] == "transmitted"
+    j.response("t1", 0)
     j.tick(10_000)
     # The second code is an eager backend's, which has released it by itself.
     with refused("reservation_lease_expired", "transmission_not_reserved"):
@@ -312,13 +314,14 @@ def test_an_invocation_belongs_to_one_run_and_one_contract(journey: Journeys) ->
 def test_an_unknown_transmission_is_refused_everywhere(journey: Journeys) -> None:
     """Every physical transmission is preceded by its own durable claim."""
     j = journey.running()
-    for command in (
+    commands: list[Callable[[], Any]] = [
         lambda: j.transmit("nobody"),
         lambda: j.renew("nobody", 1_000),
         lambda: j.unsent("nobody"),
         lambda: j.response("nobody", 5),
         lambda: j.ambiguity("nobody"),
-    ):
+    ]
+    for command in commands:
         with refused("unknown_transmission"):
             command()
     assert j.tokens() == tokens()

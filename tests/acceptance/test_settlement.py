@@ -248,6 +248,29 @@ def test_the_largest_number_is_usage_too(journey: Journeys) -> None:
     assert j.evidence() == [("t1", "usage_over_reservation", 9_007_199_254_740_991)]
 
 
+def test_usage_that_no_total_can_hold_is_malformed(journey: Journeys) -> None:
+    """Malformed usage is charged in full (ruling 48: also what overflows a total)."""
+    j = journey.running()
+    j.send("t1", prompt=60, output=40)
+    j.send("t2", prompt=60, output=40)
+    j.response("t1", 1)
+    assert j.response("t2", 9_007_199_254_740_991)["state"] == "expired_conservatively"
+    assert j.tokens() == tokens(conservative=100, reconciled=1)
+    assert j.evidence() == [("t2", "malformed_usage", None)]
+    assert j.state() == ("running", None)
+
+
+def test_a_settlement_beyond_the_calendar_is_clamped(journey: Journeys) -> None:
+    """Accounting has a finite deadline (ruling 50: within the year 9999)."""
+    j = journey.running(
+        deadline_utc="9999-12-31T23:59:59.000Z", accounting_settlement_grace_seconds=3600
+    )
+    j.sweep_at(251_508_844_799_000)
+    assert j.state() == ("timed_out", "deadline_expired")
+    assert j.snapshot()["finished_at"] == "9999-12-31T23:59:59.000Z"
+    assert j.snapshot()["accounting_deadline_utc"] == "9999-12-31T23:59:59.999Z"
+
+
 def test_charged_malformed_usage_may_still_be_reconciled(journey: Journeys) -> None:
     """Authoritative usage that arrives later replaces the charge (ruling 22)."""
     j = journey.running()

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 from tests.acceptance.driver import (
-    REGISTRY,
     Journey,
     Journeys,
     access,
@@ -111,6 +110,7 @@ def test_a_start_is_replayed_whatever_has_happened_since(journey: Journeys, mean
             "entry": {"kind": "entrypoint", "id": "styled_entry"},
         },
         {"initial_message": "Build me a shop."},
+        {"initial_message": ""},
         {"semantic_references": [{"role": "semantic_graph", "reference": "graph@2"}]},
     ],
 )
@@ -330,46 +330,3 @@ def test_an_operation_outside_the_contract_is_refused(journey: Journeys) -> None
     with refused("unknown_operation"):
         j.call("force_complete")
     assert j.state() == ("running", None)
-
-
-def test_the_snapshot_shows_the_pinned_version(journey: Journeys) -> None:
-    """The definition is pinned by content digest; a registry schema number is no version."""
-    j = journey.pending()
-    assert j.snapshot()["definition_digest"] == j.digest
-    assert j.digest != "3"
-
-
-def altered(**lists: Any) -> dict[str, Any]:
-    return {**REGISTRY, **lists}
-
-
-def test_the_pinned_version_covers_the_closed_view_and_no_more(journey: Journeys) -> None:
-    """The digest covers the sequence with the transitions and dependencies that it refers to."""
-    digest = journey.pending().digest
-    only_others = altered(
-        workflow_sequences=[s for s in REGISTRY["workflow_sequences"] if s["id"] != "chain"],
-        transitions=[t for t in REGISTRY["transitions"] if t["id"] != "unrelated"],
-    )
-    assert journey.pending(journey.world(only_others)).digest == digest
-    dependency = altered(
-        workflows=[
-            {"id": "Builder", "dependencies": ["Designer"]},
-            {"id": "Designer"},
-            {"id": "Coder"},
-        ]
-    )
-    assert journey.pending(journey.world(dependency)).digest != digest
-    two_members = altered(
-        workflow_sequences=[{"id": "solo", "steps": [{"workflows": ["Builder", "Coder"]}]}]
-    )
-    assert journey.pending(journey.world(two_members)).digest != digest
-
-
-def test_a_changed_option_changes_the_pinned_version(journey: Journeys) -> None:
-    """All referenced transition declarations are pinned, options included."""
-    more = altered(
-        transitions=[{"id": "style", "options": [{"id": "plain"}]}, *REGISTRY["transitions"][1:]]
-    )
-    first = journey.pending(**STYLED)
-    second = journey.pending(journey.world(more), **STYLED)
-    assert first.digest != second.digest
