@@ -12,6 +12,7 @@ from wayproof.spec.journey.vocabulary import (
     MAXIMUM_INTEGER,
     TERMINAL_STATES,
     AccountingStatus,
+    Counter,
     Idempotency,
     LifecycleState,
     ReservationState,
@@ -231,6 +232,29 @@ def increase(step: JourneyStep) -> int | None:
     if amount is None or request.idempotency is Idempotency.NONE:
         return amount
     return max(0, amount - exposure_of(earlier_of_invocation(step)).total)
+
+
+def ceiling_admits(step: JourneyStep) -> bool | None:
+    """Whether the ceiling has room for what a reserve request adds; None if the request does
+    not get there."""
+    more = increase(step)
+    if more is None:
+        return None
+    return exposure_of(step.before.transmissions).total + more <= step.terms.max_total_tokens
+
+
+def retries_admit(step: JourneyStep) -> bool:
+    """Whether a reserve request claims no provider retry, or there is one left."""
+    place = list(Counter).index(Counter.PROVIDER_RETRY_ATTEMPTS)
+    limit = step.terms.limits[place]
+    if limit is None or not earlier_of_invocation(step):
+        return True
+    return step.before.counters[place] < limit
+
+
+def is_to_be_granted(step: JourneyStep) -> bool:
+    """Whether nothing stands in the way of a reserve request."""
+    return ceiling_admits(step) is True and retries_admit(step)
 
 
 def is_newly_granted(step: JourneyStep) -> bool:
