@@ -49,8 +49,9 @@ class BadRequest:
         return f"{self.operation} {self.pointer or '(whole)'}: {self.what}"
 
 
-def bad_requests(operation: str) -> Iterator[BadRequest]:
-    """Every bad request of one operation."""
+def bad_requests(operation: str, good: Any = None) -> Iterator[BadRequest]:
+    """Every bad request of one operation: the good one, or another good one, spoilt."""
+    good = good or good_request(operation)
     for what, arguments in (
         ("null instead of an object", None),
         ("a list instead of an object", []),
@@ -66,7 +67,7 @@ def bad_requests(operation: str) -> Iterator[BadRequest]:
             pointer="",
             problem="wrong_type",
         )
-    yield from _bad_records(operation, OPERATIONS[operation].request, ())
+    yield from _bad_records(operation, good, OPERATIONS[operation].request, ())
 
 
 def field_pointers(operation: str) -> set[str]:
@@ -119,14 +120,13 @@ def _without_null(hint: Any) -> tuple[Any, bool]:
     return hint, False
 
 
-def _bad_records(operation: str, record: type, path: Path) -> Iterator[BadRequest]:
-    good = good_request(operation)
-    yield from _spoilt_objects(operation, record, path)
+def _bad_records(operation: str, good: Any, record: type, path: Path) -> Iterator[BadRequest]:
+    yield from _spoilt_objects(operation, good, record, path)
     for field_path, hint, nullable in _walk(record, path):
         base = get_args(hint)[0] if get_origin(hint) is Annotated else hint
         if isinstance(base, type) and is_dataclass(base):
-            yield from _spoilt_objects(operation, base, field_path)
-        for malformation in malformations(operation, field_path, hint):
+            yield from _spoilt_objects(operation, good, base, field_path)
+        for malformation in malformations(operation, field_path, hint, at(good, field_path)):
             yield BadRequest(
                 operation=operation,
                 what=malformation.what,
@@ -146,9 +146,8 @@ def _bad_records(operation: str, record: type, path: Path) -> Iterator[BadReques
             )
 
 
-def _spoilt_objects(operation: str, record: type, path: Path) -> Iterator[BadRequest]:
+def _spoilt_objects(operation: str, good: Any, record: type, path: Path) -> Iterator[BadRequest]:
     """One object with a missing field, or with an unknown one."""
-    good = good_request(operation)
     for field in fields(record):
         if field.default is MISSING and field.default_factory is MISSING:
             value = dict(at(good, path))
@@ -172,8 +171,8 @@ def _spoilt_objects(operation: str, record: type, path: Path) -> Iterator[BadReq
         )
 
 
-def malformations(operation: str, path: Path, hint: Any) -> Iterator[Malformation]:
-    """Every malformation of one field."""
+def malformations(operation: str, path: Path, hint: Any, good: Any) -> Iterator[Malformation]:
+    """Every malformation of one field that has this good value."""
     base, *markers = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     if base is Any:
         return  # usage: every JSON value is well-formed evidence
@@ -189,7 +188,7 @@ def malformations(operation: str, path: Path, hint: Any) -> Iterator[Malformatio
         yield from _bad_moments()
     elif get_origin(base) is tuple:
         (items,) = markers
-        yield from _bad_lists(items, at(good_request(operation), path))
+        yield from _bad_lists(items, good)
     elif is_dataclass(base):
         yield from _wrong_types(list, str, int, float, bool)
     else:
@@ -371,3 +370,27 @@ CROSS_FIELD: dict[str, list[tuple[str, Path, Callable[[Any], Any], str]]] = {
     ],
 }
 """What no single field shows: by hand, since no type says it."""
+
+MALFORMED_USAGE: list[Any] = [
+    None,
+    True,
+    False,
+    -1,
+    2**53,
+    10**400,
+    -(10**5000),
+    1.0,
+    1.5,
+    float("nan"),
+    float("inf"),
+    "100",
+    "\ud800",
+    "\x00",
+    "x" * 100_000,
+    [100],
+    {"total_tokens": 100},
+    {1: 2},
+    b"bytes",
+    object(),
+]
+"""What a provider may report that is no usage: an outcome of its own, and no bad request."""

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
+from tests.spec.canaries import SECRET, secret_requests
 from tests.spec.malformations import (
     CROSS_FIELD,
+    MALFORMED_USAGE,
     BadRequest,
     at,
     bad_requests,
@@ -248,31 +250,7 @@ def test_what_is_no_json_value_is_refused(value: object) -> None:
     )
 
 
-USAGES: list[Any] = [
-    None,
-    True,
-    False,
-    -1,
-    2**53,
-    10**400,
-    -(10**5000),
-    1.0,
-    1.5,
-    float("nan"),
-    float("inf"),
-    "100",
-    "\ud800",
-    "\x00",
-    "x" * 100_000,
-    [100],
-    {"total_tokens": 100},
-    {1: 2},
-    b"bytes",
-    object(),
-]
-
-
-@pytest.mark.parametrize("usage", USAGES, ids=lambda usage: ascii(type(usage)))
+@pytest.mark.parametrize("usage", MALFORMED_USAGE, ids=lambda usage: ascii(type(usage)))
 def test_malformed_usage_is_a_good_request(usage: Any) -> None:
     request = decode("report_response", good_request("report_response") | {"usage": usage})
     assert isinstance(request, ReportResponseRequest)
@@ -294,24 +272,11 @@ def test_well_formed_usage_is_kept(usage: int) -> None:
     assert request.usage == usage
 
 
-SECRET = "sk-canary-0f2b"
-
-
-def secret_requests(operation: str) -> list[Any]:
-    """Requests that carry the secret in every value, and in the names of unknown fields."""
-    good = good_request(operation)
-    spoilt: list[Any] = [SECRET, [SECRET], {SECRET: SECRET}, good | {SECRET: {SECRET: SECRET}}]
-    for pointer in sorted(field_pointers(operation)):
-        path = tuple(int(part) if part.isdigit() else part for part in pointer.split("/")[1:])
-        for value in (SECRET, f"{SECRET}\x00", [SECRET], {SECRET: SECRET}, {f"/{SECRET}~": 1}):
-            spoilt.append(with_value(good, path, value))
-    return spoilt
-
-
 @every_operation
 def test_no_refusal_repeats_what_the_request_contained(operation: str) -> None:
     refused = 0
-    for arguments in secret_requests(operation):
+    requests = secret_requests(operation, good_request(operation))
+    for arguments in requests:
         try:
             decode(operation, arguments)
         except Refusal as refusal:
@@ -320,4 +285,4 @@ def test_no_refusal_repeats_what_the_request_contained(operation: str) -> None:
             assert refusal.__context__ is None or refusal.__suppress_context__
             problem = refusal.detail.get("problem")
             assert problem is None or problem in frozenset(Problem)
-    assert refused > len(secret_requests(operation)) / 2
+    assert refused > len(requests) / 2
