@@ -24,7 +24,6 @@ from wayproof.conformance.run.player import play
 from wayproof.conformance.run.verdict import Result, Verdict
 from wayproof.conformance.vectors.format import Vector
 
-
 FRESH: Final = "wayproof.conformance.generate.fresh"
 """The module that makes fresh sequences; imported only if some are wanted."""
 

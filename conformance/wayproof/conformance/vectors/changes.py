@@ -1,6 +1,5 @@
 """The readable difference of two projections, and the exact digest of one."""
 
-import copy
 import hashlib
 from collections.abc import Mapping
 
@@ -42,10 +41,10 @@ def apply_changes(before: JsonValue, changes: Changes) -> JsonValue:
     Raises:
         UnfittingChange: if a place does not exist.
     """
-    after = copy.deepcopy(before)
+    after = _copied(before)
     places = sorted(changes, key=_order)
     for place in (p for p in places if changes[p] != REMOVED):
-        _set(after, place, copy.deepcopy(changes[place]))
+        _set(after, place, _copied(changes[place]))
     for place in (p for p in reversed(places) if changes[p] == REMOVED):
         _remove(after, place)
     return after
@@ -93,6 +92,13 @@ def _compare_part(
         found[place] = (before, after)
     else:
         _compare(before, after, place, found)
+
+
+def _copied(value: JsonValue) -> JsonValue:
+    # Unlike copy.deepcopy, it does not keep two places the same object that were one before.
+    if isinstance(value, Mapping):
+        return {key: _copied(part) for key, part in value.items()}
+    return [_copied(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def _order(pointer: str) -> list[tuple[int, str]]:
