@@ -72,7 +72,7 @@ def bad_requests(operation: str, good: Any = None) -> Iterator[BadRequest]:
 
 def field_pointers(operation: str) -> set[str]:
     """The pointer of every field that :func:`bad_requests` spoils, list entries included."""
-    return {pointer_of(path) for path, _, _ in _walk(OPERATIONS[operation].request, ())}
+    return {pointer_of(path) for path, _, _ in walk(OPERATIONS[operation].request)}
 
 
 def pointer_of(path: Path) -> str:
@@ -95,19 +95,24 @@ def with_value(arguments: Any, path: Path, value: Any) -> Any:
     return changed
 
 
-def _walk(record: type, path: Path) -> Iterator[tuple[Path, Any, bool]]:
+def walk(record: type, path: Path = ()) -> Iterator[tuple[Path, Any, bool]]:
     """The path, type and nullability of every field and list entry below a record."""
     hints = get_type_hints(record, include_extras=True)
     for field in fields(record):
         yield from _walk_value(hints[field.name], (*path, field.name))
 
 
+def base_of(hint: Any) -> Any:
+    """A field's type without its bounds."""
+    return get_args(hint)[0] if get_origin(hint) is Annotated else hint
+
+
 def _walk_value(hint: Any, path: Path) -> Iterator[tuple[Path, Any, bool]]:
     hint, nullable = _without_null(hint)
     yield path, hint, nullable
-    base = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+    base = base_of(hint)
     if isinstance(base, type) and is_dataclass(base):
-        yield from _walk(base, path)
+        yield from walk(base, path)
     elif get_origin(base) is tuple:
         yield from _walk_value(get_args(base)[0], (*path, 0))
 
@@ -122,8 +127,8 @@ def _without_null(hint: Any) -> tuple[Any, bool]:
 
 def _bad_records(operation: str, good: Any, record: type, path: Path) -> Iterator[BadRequest]:
     yield from _spoilt_objects(operation, good, record, path)
-    for field_path, hint, nullable in _walk(record, path):
-        base = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+    for field_path, hint, nullable in walk(record, path):
+        base = base_of(hint)
         if isinstance(base, type) and is_dataclass(base):
             yield from _spoilt_objects(operation, good, base, field_path)
         for malformation in malformations(operation, field_path, hint, at(good, field_path)):
