@@ -1,5 +1,7 @@
 """The commands of ``wayproof``, each in the module of its name.
 
-A module offers ``app``, a ``typer.Typer`` with one command, or with several and a callback. It is
-imported to show ``wayproof --help``, so it imports whatever is heavy inside its functions.
+A module offers either a function of its own name, or, if it has commands of its own, ``app``, a
+``typer.Typer``. It is imported when its command is called, and ``cli.py`` lists it with one line
+of help, so that ``wayproof --help`` imports none of them. Whatever is heavy is imported inside
+the functions all the same: shell completion has to be quick.
 """

@@ -7,7 +7,7 @@ costs the task at hand a harness fault and nothing else.
 
 import tempfile
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -69,7 +69,7 @@ def run_suite(
     synchronous: Synchronous = "NORMAL",
     jobs: int = 1,
     seconds: float = 60.0,
-) -> Iterator[Hello | Result]:
+) -> Generator[Hello | Result, None, None]:
     """Carry out all tasks: first who the backend says it is, then results as they come.
 
     ``seconds`` bounds each vector and each fresh sequence. Closing the iterator early ends the

@@ -1,0 +1,102 @@
+"""``wayproof check``: judge a backend by the suite."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+COULD_NOT_RUN = 3
+
+
+class Synchronous(StrEnum):
+    """How long SQLite waits for the disk."""
+
+    NORMAL = "NORMAL"
+    FULL = "FULL"
+
+
+def check(
+    *,
+    contract: Annotated[str, typer.Option(help="The contract to judge by.")] = "journey",
+    backend: Annotated[
+        str, typer.Option(help="sqlite, model or python:package.module:Factory.")
+    ] = "sqlite",
+    only: Annotated[str, typer.Option(metavar="GLOB", help="Play only such ids.")] = "*",
+    fresh: Annotated[
+        int, typer.Option(min=0, help="Play so many sequences that no vector file holds, too.")
+    ] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=2**53 - 1, help="Of the first fresh sequence.", show_default="random"
+        ),
+    ] = None,
+    synchronous: Annotated[
+        Synchronous, typer.Option(help="How long sqlite waits for the disk.")
+    ] = Synchronous.NORMAL,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Worker processes.", show_default="one for each processor"),
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=0.1, help="How long one vector may take.")] = 60.0,
+    known: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="A file of declared failures.")
+    ] = None,
+    vectors: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True, file_okay=False, help="Where vectors are.", show_default="the checkout's"
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    fail_fast: Annotated[
+        bool, typer.Option("--fail-fast", help="Stop at the first failure or fault.")
+    ] = False,
+) -> None:
+    """Judge a backend by the suite.
+
+    Exit codes: 0 conforms, 1 does not, 2 wrong input, 3 could not be judged.
+
+    Example: wayproof check --backend python:package.module:Factory --fresh 100
+    """
+    # Imported here, so that help and completion are quick.
+    import json  # noqa: PLC0415
+
+    from rich.console import Console  # noqa: PLC0415
+
+    from wayproof.conformance.report.document import report_document  # noqa: PLC0415
+    from wayproof.conformance.report.terminal import print_report  # noqa: PLC0415
+    from wayproof.conformance.run.check import Check, WrongInputError, carry_out  # noqa: PLC0415
+    from wayproof.conformance.run.suite import CouldNotRunError  # noqa: PLC0415
+    from wayproof.conformance.vectors import VECTORS  # noqa: PLC0415
+
+    wanted = Check(
+        backend=backend,
+        contract=contract,
+        only=only,
+        fresh=fresh,
+        seed=seed,
+        synchronous=synchronous.value,
+        jobs=jobs,
+        seconds=seconds,
+        vectors=vectors or VECTORS,
+        known=known,
+        fail_fast=fail_fast,
+    )
+    try:
+        summary = carry_out(wanted, Console(stderr=True))
+    except WrongInputError as error:
+        raise typer.BadParameter(str(error)) from error
+    except CouldNotRunError as error:
+        sys.stderr.write(f"{error.trace}error: {backend} could not be run: {error.message}\n")
+        raise typer.Exit(COULD_NOT_RUN) from error
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted: there is no verdict\n")
+        raise typer.Exit(COULD_NOT_RUN) from None
+    if as_json:
+        typer.echo(json.dumps(report_document(summary), ensure_ascii=False, indent=1))
+    else:
+        print_report(summary, Console())
+    raise typer.Exit(summary.exit_code)

@@ -1,0 +1,1 @@
+"""What is told of a run: to people on a terminal, and to programs as JSON."""

@@ -1,0 +1,164 @@
+"""One whole check: the vectors that are wanted, fresh sequences, and what they come to."""
+
+import fnmatch
+import os
+import secrets
+import shlex
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from wayproof.conformance.protocol.backend import Hello
+from wayproof.conformance.protocol.load import Synchronous, UnknownBackendError, check_name
+from wayproof.conformance.report.known import (
+    KnownFailuresError,
+    read_known_failures,
+    with_known,
+)
+from wayproof.conformance.report.summary import Summary, summarize
+from wayproof.conformance.run.suite import CouldNotRunError, run_suite
+from wayproof.conformance.run.verdict import Result, Verdict
+from wayproof.conformance.run.worker import FRESH, Fresh, Task
+from wayproof.conformance.vectors import VECTORS
+from wayproof.conformance.vectors.format import Vector
+from wayproof.conformance.vectors.reader import VectorProblem
+from wayproof.conformance.vectors.suite import MANIFEST_FILE, read_suite
+
+PATIENCE_SECONDS: Final = 2.0
+"""How long a run may take before its progress is shown."""
+
+FRESH_AT_ONCE: Final = 20
+"""How many fresh sequences a worker is given at once."""
+
+
+class WrongInputError(Exception):
+    """Something that the user gave cannot be used; the message says what."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """What is to be checked, and how."""
+
+    backend: str
+    contract: str = "journey"
+    only: str = "*"
+    fresh: int = 0
+    seed: int | None = None
+    synchronous: Synchronous = "NORMAL"
+    jobs: int | None = None
+    seconds: float = 60.0
+    vectors: Path = VECTORS
+    known: Path | None = None
+    fail_fast: bool = False
+
+
+def carry_out(check: Check, progress: Console) -> Summary:
+    """Carry out a check, showing on ``progress``, if that is a terminal, how far it has come.
+
+    Raises:
+        WrongInputError: if the input cannot be used; nothing was run.
+        CouldNotRunError: if no verdict can be come to.
+    """
+    seed = secrets.randbelow(2**31) if check.seed is None else check.seed
+    try:
+        check_name(check.backend)
+        vectors = _vectors(check)
+        revision = max((int(v.contract.split("/")[1]) for v in vectors), default=1)
+        known = read_known_failures(check.known, revision) if check.known else ()
+    except (UnknownBackendError, VectorProblem, KnownFailuresError, OSError) as error:
+        raise WrongInputError(str(error)) from error
+    if check.fresh and find_spec(FRESH) is None:
+        raise WrongInputError("this installation cannot make fresh sequences")
+    fresh = [s for s in range(seed, seed + check.fresh) if _wanted(f"fresh/{s}", check.only)]
+    tasks: list[Task] = [*vectors, *_chunks(fresh)]
+    if not tasks:
+        raise WrongInputError(f"no vector's id fits {check.only!r}")
+    started = time.monotonic()
+    hello: Hello | None = None
+    results: list[Result] = []
+    cut_short = False
+    messages = run_suite(
+        tasks,
+        backend=check.backend,
+        synchronous=check.synchronous,
+        jobs=check.jobs or len(os.sched_getaffinity(0)),
+        seconds=check.seconds,
+    )
+    with closing(messages), _progress(progress) as bar:
+        shown = bar.add_task("playing", total=len(vectors) + len(fresh), visible=False)
+        for message in messages:
+            if isinstance(message, Hello):
+                hello = message
+                continue
+            results.append(result := with_known(message, known))
+            visible = time.monotonic() - started > PATIENCE_SECONDS
+            bar.update(shown, advance=1, visible=visible)
+            if check.fail_fast and result.verdict in (Verdict.FAIL, Verdict.HARNESS_FAULT):
+                cut_short = True
+                break
+    if hello is None:
+        raise CouldNotRunError("the backend never introduced itself")
+    return summarize(
+        results,
+        backend=check.backend,
+        only=check.only,
+        hello=hello,
+        contract=vectors[0].contract if vectors else check.contract,
+        seconds=time.monotonic() - started,
+        cut_short=cut_short,
+        fresh=len(fresh),
+        seed=seed if fresh else None,
+        replay=_replay(check),
+    )
+
+
+def _vectors(check: Check) -> tuple[Vector, ...]:
+    folder = check.vectors / check.contract
+    if not (folder / MANIFEST_FILE).is_file():
+        raise WrongInputError(f"there are no vectors of the contract {check.contract} in {folder}")
+    return read_suite(folder, check.only)
+
+
+def _wanted(name: str, only: str) -> bool:
+    return fnmatch.fnmatchcase(name, only)
+
+
+def _chunks(seeds: Sequence[int]) -> Iterator[Fresh]:
+    """Runs of consecutive seeds. With a glob there may be gaps between them."""
+    first = 0
+    for index in range(1, len(seeds) + 1):
+        if (
+            index == len(seeds)
+            or seeds[index] != seeds[index - 1] + 1
+            or index - first == FRESH_AT_ONCE
+        ):
+            yield Fresh(seed=seeds[first], count=index - first)
+            first = index
+
+
+def _progress(console: Console) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+
+
+def _replay(check: Check) -> str:
+    words = ["wayproof", "check", "--backend", check.backend]
+    if check.contract != "journey":
+        words += ["--contract", check.contract]
+    if check.vectors != VECTORS:
+        words += ["--vectors", str(check.vectors)]
+    return shlex.join(words)
