@@ -22,7 +22,7 @@ IMMEDIATELY: Final = 0
 """The due moment of what the next sweep does whatever the time."""
 
 _OPEN: Final = (
-    f"SELECT {RESERVATION_COLUMNS} FROM reservations"
+    f"SELECT {RESERVATION_COLUMNS} FROM reservations INDEXED BY open_reservations"
     " WHERE journey = ? AND falls_due_at IS NOT NULL ORDER BY ordinal"
 )
 
@@ -78,7 +78,7 @@ def end(tx: Transaction, state: LifecycleState, reason: str) -> None:
         source.value for source, targets in LIFECYCLE_TRANSITIONS.items() if state in targets
     ]
     tx.connection.execute(
-        "UPDATE workflow_runs SET state = 'quarantined', finished_at = ?"
+        "UPDATE workflow_runs INDEXED BY active_runs SET state = 'quarantined', finished_at = ?"
         " WHERE journey = ? AND state = 'active'",
         (tx.now, tx.row.journey),
     )
@@ -177,7 +177,7 @@ def schedule(tx: Transaction) -> None:
         due_at = effective_cutoff(tx) if row.active_runs else IMMEDIATELY
     if due_at is not None and row.unsettled_reservations:
         earliest = tx.one(
-            "SELECT min(falls_due_at) FROM reservations"
+            "SELECT min(falls_due_at) FROM reservations INDEXED BY open_reservations"
             " WHERE journey = ? AND falls_due_at IS NOT NULL",
             (row.journey,),
         )

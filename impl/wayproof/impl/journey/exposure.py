@@ -14,15 +14,15 @@ from wayproof.spec.journey.vocabulary import ReservationState
 _UNSETTLED: Final = frozenset({"reserved", "transmitted", "expired_conservatively"})
 
 _GREATEST: Final = """
-(SELECT max({amount}) FROM reservations WHERE journey = ?1 AND invocation_id = ?2
-    AND idempotency = 'authoritative' AND state = '{state}')"""
+    (SELECT max({amount}) FROM reservations INDEXED BY group_members
+    WHERE journey = ?1 AND invocation_id = ?2 AND idempotency = 'authoritative' AND {members})"""
 _GREATEST_MEMBERS: Final = "SELECT" + ",".join(
-    _GREATEST.format(amount=amount, state=state)
-    for state, amount in (
-        ("reconciled", "actual_tokens"),
-        ("expired_conservatively", "reserved_tokens"),
-        ("transmitted", "reserved_tokens"),
-        ("reserved", "reserved_tokens"),
+    _GREATEST.format(amount=amount, members=members)
+    for amount, members in (
+        ("actual_tokens", "state = 'reconciled'"),
+        ("reserved_tokens", "state = 'expired_conservatively' AND actual_tokens IS NULL"),
+        ("reserved_tokens", "state = 'transmitted' AND actual_tokens IS NULL"),
+        ("reserved_tokens", "state = 'reserved' AND actual_tokens IS NULL"),
     )
 )
 
@@ -135,7 +135,8 @@ def _settle_siblings(
     tx: Transaction, reservation: ReservationRow, actual_tokens: int | None
 ) -> int:
     return tx.connection.execute(
-        "UPDATE reservations SET state = 'reconciled', actual_tokens = ?, falls_due_at = NULL"
+        "UPDATE reservations INDEXED BY group_members"
+        " SET state = 'reconciled', actual_tokens = ?, falls_due_at = NULL"
         " WHERE journey = ? AND invocation_id = ? AND idempotency = 'authoritative'"
         " AND state IN ('transmitted', 'expired_conservatively')",
         (actual_tokens, tx.row.journey, reservation.invocation_id),

@@ -44,7 +44,7 @@ def report_response(tx: Transaction, request: ReportResponseRequest) -> Any:
     """The provider answered, with whatever usage it said."""
     reservation = known_transmission(tx, request.transmission_id)
     reservation = _after_checkpoint(tx, reservation)
-    usage = _well_formed(request.usage)
+    usage: int | None = request.usage  # Decoding has reduced it: None is malformed.
     if _awaits_usage(tx, reservation):
         if usage is None or not _fits(tx, reservation, usage):
             reservation = _charge(tx, reservation)
@@ -91,12 +91,6 @@ def _awaits_usage(tx: Transaction, reservation: ReservationRow) -> bool:
     if reservation.state == "expired_conservatively":
         return tx.row.accounting_status == "pending"
     return reservation.state == "transmitted"
-
-
-def _well_formed(usage: object) -> int | None:
-    if isinstance(usage, int) and not isinstance(usage, bool) and 0 <= usage <= MAXIMUM_INTEGER:
-        return usage
-    return None
 
 
 def _fits(tx: Transaction, reservation: ReservationRow, usage: int) -> bool:

@@ -31,7 +31,7 @@ from wayproof.spec.journey.vocabulary import (
 )
 
 _LATEST_OF_INVOCATION: Final = (
-    "SELECT workflow_run_id, idempotency, state FROM reservations"
+    "SELECT workflow_run_id, idempotency, state FROM reservations INDEXED BY invocations"
     " WHERE journey = ? AND invocation_id = ? ORDER BY ordinal DESC LIMIT 1"
 )
 _GRANT: Final = (

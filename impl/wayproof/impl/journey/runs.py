@@ -36,7 +36,8 @@ _CREATE: Final = (
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'active', ?)"
 )
 _ENTRY_RUNS: Final = (
-    "SELECT workflow_run_id FROM workflow_runs WHERE journey = ? AND purpose = 'entry'"
+    "SELECT workflow_run_id FROM workflow_runs INDEXED BY entry_runs"
+    " WHERE journey = ? AND purpose = 'entry'"
     " ORDER BY member_ordinal"
 )
 _CHILD_COUNTERS: Final[dict[str, dict[Counter, int]]] = {

@@ -174,10 +174,13 @@ CREATE TABLE discrepancies (
 ) STRICT, WITHOUT ROWID
 """
 
+# The planner has no statistics of a young store and would rather go through a whole journey, so
+# statements name the index that they need; one that cannot be used is an error and no slow answer.
 _INDEXES: Final = (
     # What a sweep wakes up for.
     "CREATE INDEX journeys_due ON journeys (namespace, due_at) WHERE due_at IS NOT NULL",
     "CREATE INDEX active_runs ON workflow_runs (journey) WHERE state = 'active'",
+    "CREATE INDEX entry_runs ON workflow_runs (journey, member_ordinal) WHERE purpose = 'entry'",
     # All members of an invocation, the latest last: the primary key's ordinal ends the key.
     "CREATE INDEX invocations ON reservations (journey, invocation_id)",
     "CREATE INDEX open_reservations ON reservations (journey, falls_due_at)"

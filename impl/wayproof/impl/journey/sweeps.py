@@ -15,10 +15,11 @@ from wayproof.impl.journey.rows import RESERVATION_COLUMNS, ReservationRow
 from wayproof.impl.journey.transaction import Transaction
 
 _DUE_JOURNEYS: Final = (
-    "SELECT journey FROM journeys WHERE namespace = ? AND due_at <= ? ORDER BY due_at, journey"
+    "SELECT journey FROM journeys INDEXED BY journeys_due"
+    " WHERE namespace = ? AND due_at <= ? ORDER BY due_at, journey"
 )
 _LAPSED: Final = (
-    f"SELECT {RESERVATION_COLUMNS} FROM reservations"
+    f"SELECT {RESERVATION_COLUMNS} FROM reservations INDEXED BY open_reservations"
     " WHERE journey = ? AND falls_due_at <= ? ORDER BY ordinal"
 )
 
