@@ -1,4 +1,4 @@
-"""The JSON Schemas of every request, every record and the registry.
+"""The JSON Schemas of every request, every record, the registry and the workflow port.
 
 They say what the annotations in ``spec/`` say, for tools in any language. A request's schema
 describes what is read, so a moment may be written in several ways; a reply's describes what is
@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 from pydantic import TypeAdapter
 
 from wayproof.conformance.publish.docstrings import attribute_docstrings, one_line
-from wayproof.spec.journey import constraints, definitions, records, requests
+from wayproof.spec.journey import constraints, definitions, ports, records, requests
 from wayproof.spec.journey.operations import OPERATIONS
 from wayproof.spec.journey.validation import adapter
 
@@ -26,6 +26,14 @@ SCHEMA_FOLDER: Final = Path("spec/wayproof/spec/journey/schemas")
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 MARKER: Final = "Written by `wayproof generate` from spec/. Do not edit."
+
+PORT_MESSAGES: Final = (
+    ports.RunRequest,
+    ports.ResumeRequest,
+    ports.RunResult,
+    ports.WorkflowCancelRequest,
+)
+"""What crosses the workflow port."""
 
 Schema = dict[str, Any]
 Mode = Literal["validation", "serialization"]
@@ -44,6 +52,8 @@ def schema_files() -> dict[Path, bytes]:
         schemas[f"definitions/{snake_case(definition.__name__)}"] = schema_of(
             definition, mode="validation"
         )
+    for message in PORT_MESSAGES:
+        schemas[f"ports/{snake_case(message.__name__)}"] = schema_of(message, mode="validation")
     return {
         SCHEMA_FOLDER / f"{name}.json": written(identified(name, schema))
         for name, schema in schemas.items()
@@ -155,7 +165,7 @@ def _written_records() -> set[str]:
 
 def _types() -> Mapping[str, type]:
     """The types that schemas are made of, by name."""
-    modules: tuple[ModuleType, ...] = (records, requests, definitions)
+    modules: tuple[ModuleType, ...] = (records, requests, definitions, ports)
     return {
         name: member
         for module in modules
