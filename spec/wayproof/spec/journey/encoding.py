@@ -15,7 +15,7 @@ def encode(value: object) -> Any:
     Raises:
         TypeError: for anything that no record can hold.
     """
-    if value is None or isinstance(value, bool | int | str) and not isinstance(value, Enum):
+    if value is None or (isinstance(value, bool | int | str) and not isinstance(value, Enum)):
         return value
     if isinstance(value, Enum):
         return value.value
