@@ -5,8 +5,6 @@ from typing import Annotated
 
 import typer
 
-from wayproof.conformance.publish.generators import stale_files, write_files
-
 
 def generate(
     check: Annotated[
@@ -20,6 +18,8 @@ def generate(
 
     Exits with 1 if ``--check`` finds a stale file.
     """
+    from wayproof.conformance.publish.generators import stale_files, write_files  # noqa: PLC0415
+
     if not (root / "spec").is_dir():
         typer.echo(
             f"error: {root.resolve()} is no checkout of wayproof (no spec/ in it).", err=True
