@@ -1,6 +1,7 @@
 """The systematic families: every rule, in every state in which it can apply."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Hashable, Iterator
 from typing import Final
 
 from wayproof.conformance.generate import settings
@@ -10,15 +11,15 @@ from wayproof.conformance.generate.selection import Candidate, goals_of, probe
 from wayproof.conformance.generate.situations import Situation, explore
 
 WORLDS: Final[tuple[tuple[Setting, Scope, int], ...]] = (
-    (settings.ORDINARY, Scope(attempts=False), 2500),
-    (settings.ORDINARY, Scope(owner_lease=settings.SHORT_LEASE, attempts=False), 1500),
-    (settings.PARALLEL, Scope(sequence="pair", transmissions=1, attempts=False), 800),
-    (settings.LIMITED, Scope(grouped=False, children=2), 1500),
-    (settings.FORBIDDEN, Scope(grouped=False, transmissions=2), 800),
+    (settings.ORDINARY, Scope(attempts=False), 1500),
+    (settings.ORDINARY, Scope(owner_lease=settings.SHORT_LEASE, attempts=False), 800),
+    (settings.PARALLEL, Scope(sequence="pair", transmissions=1, attempts=False), 400),
+    (settings.LIMITED, Scope(grouped=False, children=2), 1000),
+    (settings.FORBIDDEN, Scope(grouped=False, transmissions=2), 500),
     (settings.NARROW, Scope(sequence="pair", transmissions=0), 100),
-    (settings.BRIEF, Scope(transmissions=1, attempts=False), 600),
-    (settings.TIGHT, Scope(transmissions=2, attempts=False), 800),
-    (settings.ORDINARY, Scope(transmissions=3, children=0, attempts=False), 2500),
+    (settings.BRIEF, Scope(transmissions=1, attempts=False), 300),
+    (settings.TIGHT, Scope(transmissions=2, attempts=False), 500),
+    (settings.ORDINARY, Scope(transmissions=3, children=0, attempts=False), 1500),
 )
 """Where situations are searched: setting, menu, and how many at most."""
 
@@ -55,6 +56,7 @@ def situations() -> Iterator[Situation]:
 
 def candidates() -> Iterator[Candidate]:
     """One candidate for each probe of each situation."""
+    judged: Counter[Hashable] = Counter()
     for situation in situations():
         for actions in probes(situation):
             probed = probe(situation, actions)
@@ -69,7 +71,7 @@ def candidates() -> Iterator[Candidate]:
                     focus=len(situation.script),
                     title=title(situation, actions, probed.last.step.labels),
                 ),
-                goals=goals_of(situation, probed),
+                goals=goals_of(situation, probed, judged),
             )
 
 

@@ -4,9 +4,10 @@ Each candidate says which goals it serves: what it shows that no shorter story h
 It is kept if at least one of its goals is new.
 """
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from wayproof.conformance.generate.belief import play_call
 from wayproof.conformance.generate.scripts import Action, Call, Draft, Script, Sweep, Tick
@@ -16,6 +17,9 @@ from wayproof.conformance.vectors.names import UnknownName, substitute
 from wayproof.model.journey import simulate
 from wayproof.model.journey.simulate import Played
 from wayproof.model.journey.state import State
+
+JUDGED_ALIKE: Final = 3
+"""How many probes that look alike are asked which clauses they put at stake: asking is dear."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,10 +120,10 @@ def usage_class(state: State, sent: dict[str, Any]) -> Any:
     return (usage == 0,)
 
 
-def goals_of(situation: Situation, probed: Probe) -> frozenset[Hashable]:
+def goals_of(situation: Situation, probed: Probe, judged: Counter[Hashable]) -> frozenset[Hashable]:
     """What a probe of a situation shows: each rule in each lifecycle and accounting state, on
     each side of each bound, for each shape of the transmission concerned, and each clause in
-    each lifecycle state."""
+    each lifecycle state. ``judged`` counts the probes that looked alike so far."""
     state = situation.state
     left = situation.world.journeys[0].terms.max_total_tokens - state.totals.exposure
     step = probed.last.step
@@ -131,6 +135,9 @@ def goals_of(situation: Situation, probed: Probe) -> frozenset[Hashable]:
         ("shape", rule, about),
         ("boundary", rule, boundary(state, left, sent)),
     }
-    for clause in clauses_at_stake(probed.last):
-        goals.add(("clause", clause, step.operation, standing(state)))
+    alike = (rule, standing(state), about)
+    judged[alike] += 1
+    if judged[alike] <= JUDGED_ALIKE:
+        for clause in clauses_at_stake(probed.last):
+            goals.add(("clause", clause, step.operation, standing(state)))
     return frozenset(goals)

@@ -1,0 +1,135 @@
+"""The families of time and order: one millisecond before, at and after every due instant, and
+every pair of commands whose order decides."""
+
+from collections.abc import Hashable, Iterable, Iterator
+
+from wayproof.conformance.generate import settings
+from wayproof.conformance.generate.belief import due_instants
+from wayproof.conformance.generate.coverage import FAMILIES
+from wayproof.conformance.generate.menus import Scope, leading, probing
+from wayproof.conformance.generate.scripts import Action, Call, Draft, Setting, Sweep, Tick
+from wayproof.conformance.generate.selection import Candidate, Probe, probe, standing
+from wayproof.conformance.generate.situations import Situation, explore
+from wayproof.model.journey.state import State
+from wayproof.spec.journey.vocabulary import TERMINAL_STATES
+
+WORLDS: tuple[tuple[Setting, Scope, int], ...] = (
+    (settings.ORDINARY, Scope(transmissions=1, attempts=False), 120),
+    (settings.ORDINARY, Scope(owner_lease=settings.SHORT_LEASE, transmissions=1), 120),
+    (settings.BRIEF, Scope(transmissions=1, attempts=False), 80),
+    (settings.ORDINARY, Scope(transmissions=2, children=0, attempts=False), 200),
+    (settings.LIMITED, Scope(transmissions=1, grouped=False), 80),
+)
+"""Where situations are searched for these families."""
+
+OFFSETS = {-1: "one millisecond before", 0: "at", 1: "one millisecond after"}
+
+
+def situations() -> Iterator[Situation]:
+    """The situations of these families."""
+    for setting, scope, most in WORLDS:
+        yield from explore(setting, scope, most)
+
+
+def boundary_candidates() -> Iterator[Candidate]:
+    """Every command and the sweep, around every instant at which something falls due."""
+    for situation in situations():
+        journey = situation.world.journeys[0]
+        for instant in sorted(set(due_instants(journey.terms, situation.state))):
+            kinds = kinds_at(situation, instant)
+            for offset, words in OFFSETS.items():
+                if instant + offset <= situation.now:
+                    continue
+                tick = Tick(instant + offset)
+                commands: list[Action] = [Sweep(), *probing(situation.world, situation.scope)]
+                for command in commands:
+                    probed = probe(situation, (tick, command))
+                    if probed is None:
+                        continue
+                    step = probed.last.step
+                    goal = (kinds, offset, step.operation, step.labels)
+                    where = f"{words} the {' and the '.join(kinds)}"
+                    yield Candidate(
+                        draft=_draft(situation, probed, FAMILIES[step.operation], where),
+                        goals=frozenset(
+                            {("instant", *goal), ("instant", *goal[:3], standing(situation.state))}
+                        ),
+                    )
+
+
+def kinds_at(situation: Situation, instant: int) -> tuple[str, ...]:
+    """What falls due at an instant."""
+    terms, state = situation.world.journeys[0].terms, situation.state
+    kinds = []
+    if state.lifecycle not in TERMINAL_STATES and instant == terms.deadline:
+        kinds.append("deadline")
+    if state.cancellation is not None and instant == state.cancellation.deadline:
+        kinds.append("cancellation deadline")
+    if instant == state.accounting_deadline:
+        kinds.append("accounting deadline")
+    if any(instant == t.lease_expires_at for t in state.transmissions):
+        kinds.append("reservation's lease expiry")
+    if state.lease is not None and instant == state.lease.expires_at:
+        kinds.append("owner lease's expiry")
+    return tuple(kinds)
+
+
+def race_candidates() -> Iterator[Candidate]:
+    """Both orders of every two commands of which one changes what the other may do."""
+    for situation in situations():
+        enabled = [
+            (command, probed)
+            for command in leading(situation.world, situation.scope)
+            if (probed := probe(situation, (command,))) and _is_granted(probed)
+        ]
+        for first, alone_first in enabled:
+            for second, alone_second in enabled:
+                if first == second:
+                    continue
+                both = probe(situation, (first, second))
+                other = probe(situation, (second, first))
+                if both is None or other is None:
+                    continue
+                if (both.last.step.labels, other.last.step.labels) == (
+                    alone_second.last.step.labels,
+                    alone_first.last.step.labels,
+                ):
+                    continue
+                for probed in (both, other):
+                    steps = tuple((p.step.operation, p.step.labels) for p in probed.played)
+                    goals: set[Hashable] = {("race", steps, situation.state.lifecycle)}
+                    goals.add(("race", *(s[0] for s in steps), *outcomes(situation.state)))
+                    before, after = (p.step.operation for p in probed.played)
+                    yield Candidate(
+                        draft=_draft(situation, probed, "race", f"{before}, then {after}"),
+                        goals=frozenset(goals),
+                    )
+
+
+def outcomes(state: State) -> Iterable[object]:
+    """What of a situation decides how a race ends."""
+    yield state.lifecycle
+    yield tuple(sorted(run.state.value for run in state.runs))
+    yield tuple(sorted(t.state.value for t in state.transmissions))
+
+
+def _is_granted(probed: Probe) -> bool:
+    return probed.last.step.code is None
+
+
+def _draft(situation: Situation, probed: Probe, family: str, where: str) -> Draft:
+    step = probed.last.step
+    state = situation.state
+    rule = ", ".join(label.replace("_", " ").replace(".", ": ") for label in step.labels)
+    return Draft(
+        family=family,
+        topic="order" if family == "race" else "instants",
+        setting=situation.setting,
+        script=(*probed.script, *_after(probed.script[-1])),
+        focus=len(situation.script),
+        title=f"{step.operation} {where}, {state.lifecycle}: {rule or 'nothing due'}",
+    )
+
+
+def _after(last: Action) -> tuple[Action, ...]:
+    return (Sweep(),) if isinstance(last, Call) else ()

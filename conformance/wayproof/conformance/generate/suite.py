@@ -1,0 +1,96 @@
+"""All vectors of the journey contract, in one deterministic order.
+
+Every draft of every family is recorded; a vector whose signature was told before is dropped, so
+that no two have the same path of rules on the same sides of the same bounds.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from importlib import resources
+from itertools import chain
+from pathlib import Path
+
+from wayproof.conformance.generate import bounds, coverage, instants, refusals, starts, stories
+from wayproof.conformance.generate.recorder import Undecidable, record
+from wayproof.conformance.generate.scripts import Draft
+from wayproof.conformance.generate.selection import select
+from wayproof.conformance.vectors.format import CallStep, TickStep, Vector
+from wayproof.spec.journey.digests import canonical_json, digest_of
+
+Progress = Callable[[str, int], None]
+"""Told the stage and how many were done in it."""
+
+
+def drafts() -> Iterator[Draft]:
+    """Every draft, family by family."""
+    yield from starts.drafts()
+    yield from stories.histories()
+    yield from bounds.drafts()
+    yield from refusals.nearly_owners()
+    yield from refusals.unknown_operations()
+    yield from select(
+        chain(
+            coverage.candidates(),
+            instants.boundary_candidates(),
+            instants.race_candidates(),
+            refusals.candidates(),
+            stories.drained(),
+            stories.restarted(),
+        )
+    )
+
+
+def model_digest() -> str:
+    """The digest of the model's and the generator's sources: what the vectors were made from."""
+    sources = hashlib.sha256()
+    for package in ("wayproof.model.journey", "wayproof.conformance.generate"):
+        for source in sorted(_python_files(Path(str(resources.files(package))))):
+            sources.update(source.read_bytes())
+    return f"sha256:{sources.hexdigest()}"
+
+
+def _python_files(folder: Path) -> list[Path]:
+    return list(folder.rglob("*.py"))
+
+
+def build(progress: Progress = lambda _stage, _done: None) -> tuple[Vector, ...]:
+    """Build the whole suite.
+
+    Raises:
+        ContractBroken: if the model broke a contract on the way.
+    """
+    digest = model_digest()
+    numbers: Counter[tuple[str, str]] = Counter()
+    told: set[str] = set()
+    vectors: list[Vector] = []
+    for done, draft in enumerate(drafts()):
+        progress("recorded", done)
+        try:
+            vector = record(draft, 1, digest)
+        except Undecidable:
+            continue
+        signature = signature_of(vector)
+        if signature in told:
+            continue
+        told.add(signature)
+        place = (draft.family, draft.topic)
+        numbers[place] += 1
+        number = numbers[place]
+        vectors.append(replace(vector, id=f"{draft.family}/{draft.topic}/{number:04d}"))
+    return tuple(vectors)
+
+
+def signature_of(vector: Vector) -> str:
+    """What makes a vector unlike any other: its path of rules, and on which side of which bound
+    each request lies, by the answers and the states that it led to."""
+    parts = []
+    for label, step in zip(vector.origin.labels, vector.steps, strict=True):
+        if isinstance(step, CallStep):
+            parts.append([step.operation, label, canonical_json(step.arguments).decode()])
+        elif isinstance(step, TickStep):
+            parts.append(["tick", step.to, step.digest or ""])
+        else:
+            parts.append([step.do, label, step.digest or ""])
+    return digest_of([list(map(str, part)) for part in parts])
