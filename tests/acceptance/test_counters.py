@@ -302,3 +302,26 @@ def test_a_correction_is_no_provider_retry(journey: Journeys) -> None:
     assert j.claimed(CORRECTIONS) == 1
     assert j.claimed("provider_retry_attempts") == 0
     assert j.state() == ("running", None)
+
+
+def test_a_refinement_may_follow_a_run_in_any_state(journey: Journeys) -> None:
+    """A refinement re-enters: its parent may be active, completed or failed."""
+    j = journey.running()
+    while_active = j.start_run("op-1", "refinement")
+    j.finish("completed", run=while_active)
+    j.start_run("op-2", "refinement", parent=while_active)
+    j.finish("failed")
+    j.start_run("op-3", "refinement")
+    assert j.claimed("app_refinement_starts") == 3
+    assert [run["superseded"] for run in j.runs()] == [False] * 4  # a refinement repairs nothing
+
+
+def test_one_operation_id_names_one_operation(journey: Journeys) -> None:
+    """A stable operation ID, whatever kind of operation it names."""
+    j = journey.running()
+    j.claim("op-1", "task_attempt_starts")
+    with refused("operation_conflict"):
+        j.claim_lease("op-1")
+    with refused("operation_conflict"):
+        j.claim("lease-1", "task_attempt_starts")
+    assert j.claimed("task_attempt_starts") == 1

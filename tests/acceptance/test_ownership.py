@@ -236,3 +236,16 @@ def test_evidence_needs_no_lease(journey: Journeys) -> None:
     j.response("t1", 70)
     assert j.tokens() == tokens(reconciled=70)
     assert j.state() == ("running", None)
+
+
+def test_a_journey_without_an_owner_accepts_no_owner(journey: Journeys) -> None:
+    """No token is live before the first lease was granted."""
+    j = journey.pending()
+    for operation in ("begin_journey", "complete_journey"):
+        with refused("fenced"):
+            j.owned(operation, 1)
+    with refused("fenced"):
+        j.heartbeat(1_000, token=1)
+    with refused("fenced"):
+        j.fail(token=1)
+    assert j.state() == ("pending", None)
