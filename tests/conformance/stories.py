@@ -436,5 +436,60 @@ UNKNOWN = story(
 )
 """An operation that no catalogue has, with a literal dollar sign."""
 
-STORIES = (COMPLETED, RESERVED, FOREIGN, REPLAYED, LATE, WITHHELD, UNKNOWN)
+CHILD = story(
+    "child/0001",
+    start(),
+    LEASE,
+    BEGIN,
+    call(
+        "start_workflow_run",
+        ok({"workflow_run_ids": ["$R2"]}),
+        {
+            "/J/snapshot/counters/workflow_run_starts/claimed": 2,
+            "/J/workflow_runs/1": {
+                **RUN,
+                "workflow_run_id": "$R2",
+                "parent_workflow_run_id": "$R",
+                "purpose": "decomposition",
+            },
+        },
+        bind={"R2": "/workflow_run_ids/0"},
+        version="raised",
+        fencing_token="$T",
+        operation_id="child-1",
+        parent_workflow_run_id="$R",
+        workflow_id="Builder",
+        purpose="decomposition",
+    ),
+)
+"""Two runs, which only their ids bring into an order."""
+
+TAKEN_OVER = story(
+    "taken-over/0001",
+    start(),
+    LEASE,
+    TickStep(to="2030-01-01T00:05:00.000Z", changes={}),
+    call(
+        "claim_lease",
+        ok({"fencing_token": "$T2", "lease_expires_at": "2030-01-01T00:05:01.000Z"}),
+        {},
+        bind={"T2": "/fencing_token"},
+        operation_id="lease-2",
+        worker_id="worker-2",
+        lease_milliseconds=1000,
+    ),
+)
+"""A lease that expires, and another worker's."""
+
+STORIES = (
+    COMPLETED,
+    RESERVED,
+    FOREIGN,
+    REPLAYED,
+    LATE,
+    WITHHELD,
+    UNKNOWN,
+    CHILD,
+    TAKEN_OVER,
+)
 """All that every backend of this repository must pass."""

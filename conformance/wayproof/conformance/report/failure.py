@@ -86,4 +86,6 @@ def _before(state: JsonValue, pointer: str) -> str:
 def _json(value: JsonValue) -> str:
     if value == REMOVED:
         return "(absent)"
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return (
+        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+    )

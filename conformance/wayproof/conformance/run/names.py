@@ -104,15 +104,16 @@ class Names:
     def expected(self, value: JsonValue) -> JsonValue:
         """An expectation with its constants replaced, so that it compares with an abstract value.
 
-        Raises:
-            UnknownName: if a name stands for nothing by now.
+        A name that stands for nothing, since the reply that should have made it did not come,
+        stays as it is: nothing that is observed is equal to it.
         """
         identities = set(self._identities.values())
 
         def replaced(text: str) -> JsonValue:
-            if text in identities or text.startswith("$$") or not REFERENCE.fullmatch(text):
+            name = REFERENCE.fullmatch(text)
+            if name is None or text in identities or name[1] not in self._values:
                 return text
-            return literal(self.resolve(text))
+            return literal(self._values[name[1]])
 
         return map_strings(value, replaced)
 

@@ -30,7 +30,7 @@ def substitute(value: JsonValue, names: Mapping[str, JsonValue]) -> JsonValue:
             return text[1:]
         match = REFERENCE.fullmatch(text)
         if match is None or match[1] not in names:
-            raise UnknownName(text)
+            raise UnknownName(f"{text} stands for nothing")
         return names[match[1]]
 
     return map_strings(_with_numbers(value), replaced)
