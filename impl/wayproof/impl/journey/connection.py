@@ -34,8 +34,7 @@ PRAGMAS: Final = (
 )
 """How every connection is set up, besides ``synchronous``."""
 
-SHORTEST_PAUSE_SECONDS: Final = 0.00002
-LONGEST_PAUSE_SECONDS: Final = 0.0002
+LONGEST_PAUSE_SECONDS: Final = 0.0001
 
 _UNAVAILABLE: Final = frozenset(
     {
@@ -133,7 +132,7 @@ class Turns:
                     give_up_at = moment + self._patience_seconds
                 if moment >= give_up_at:
                     raise
-            time.sleep(random.uniform(SHORTEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS))
+            time.sleep(random.uniform(0.0, LONGEST_PAUSE_SECONDS))
 
     def _roll_back(self) -> None:
         # Some errors, such as a full disk, have already rolled back.
