@@ -4,16 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.acceptance.driver import (
-    Journey,
-    Journeys,
-    RefusedError,
-    access,
-    call,
-    refused,
-    start_request,
-    tokens,
-)
+from tests.acceptance.defaults import access, start_request
+from tests.acceptance.driver import Journey, Journeys, RefusedError, call, refused, tokens
 
 EVERY_OPERATION: dict[str, Callable[[Journey], Any]] = {
     "snapshot": lambda j: j.snapshot(),

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from tests.acceptance.driver import REGISTRY, Journeys, call, refused, start_request
+from tests.acceptance.defaults import REGISTRY, start_request
+from tests.acceptance.driver import Journeys, call, refused
 
 STYLED: dict[str, Any] = {
     "workflow_sequence_id": "styled",

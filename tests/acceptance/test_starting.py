@@ -3,16 +3,8 @@
 from typing import Any
 
 import pytest
-from tests.acceptance.driver import (
-    Journey,
-    Journeys,
-    access,
-    call,
-    policy,
-    refused,
-    start_request,
-    tokens,
-)
+from tests.acceptance.defaults import access, policy, start_request
+from tests.acceptance.driver import Journey, Journeys, call, refused, tokens
 
 TWO_STAGES = {"kind": "stage", "id": "Designer"}
 
