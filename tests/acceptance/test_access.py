@@ -76,7 +76,7 @@ def test_every_part_of_the_creation_scope_must_match(
 
 
 def test_a_scope_is_not_widened_by_naming_more(journey: Journeys) -> None:
-    """The creation scope is exact: a workspace that it does not have authorizes nothing."""
+    """The creation scope is exact: naming a workspace that it lacks is refused (ruling 40)."""
     j = journey.pending()
     with refused("journey_not_found"):
         j.seen_by(workspace_id="w1").cancel()
@@ -145,7 +145,7 @@ def test_a_replay_is_authorized_like_anything_else(journey: Journeys) -> None:
 
 
 def test_two_tenants_share_nothing(journey: Journeys) -> None:
-    """Stable operation, invocation and transmission ids live inside one journey."""
+    """Stable operation, invocation and transmission ids live inside one journey (ruling 51)."""
     j = journey.running()
     k = journey.running(j.world, access=access(tenant_id="globex"))
     for each in (j, k):

@@ -56,7 +56,7 @@ def test_a_reason_that_is_no_code_is_refused(journey: Journeys, reason: Any) -> 
 
 
 def test_the_explanation_is_kept_apart_from_the_reason(journey: Journeys) -> None:
-    """A human explanation is separate bounded metadata, never a reason."""
+    """A human explanation is separate bounded metadata, never a reason (ruling 46)."""
     j = journey.running()
     j.finish()
     answer = j.cancel(explanation="The customer changed their mind.")
@@ -212,7 +212,7 @@ def test_accounting_goes_on_while_cancelling(journey: Journeys) -> None:
 
 
 def test_the_owner_stays_alive_to_report_its_stop(journey: Journeys) -> None:
-    """Active attempts are signalled and stop; their owner must be able to say so."""
+    """Active attempts are signalled and stop; their owner must be able to say so (ruling 44)."""
     j = journey.pending()
     j.claim_lease(lease=20_000)
     j.begin()

@@ -111,7 +111,7 @@ def test_capacity_released_by_a_sweep_is_free(journey: Journeys) -> None:
 
 
 def test_usage_over_its_reservation_ends_the_journey(journey: Journeys) -> None:
-    """Reported usage above its reservation: recorded, budget_exceeded, discrepancy reported."""
+    """Usage above its reservation: recorded, budget_exceeded, discrepancy (ruling 20)."""
     j = journey.running(max_total_tokens=1000)
     j.send("t1", prompt=60, output=40)
     j.tick(4_000)

@@ -117,7 +117,7 @@ def test_an_edit_elsewhere_is_no_conflict(journey: Journeys) -> None:
 
 
 def test_semantic_references_pin_nothing(journey: Journeys) -> None:
-    """The semantic compiler may reference a sequence, and may not redefine it."""
+    """The semantic compiler may reference a sequence, and may not redefine it (ruling 33)."""
     plain = journey.pending()
     referring = journey.pending(
         semantic_references=[{"role": "compilation_plan", "reference": "plan@7;steps=none"}]

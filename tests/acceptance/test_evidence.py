@@ -127,7 +127,7 @@ def test_an_overshoot_after_malformed_usage_ends_a_running_journey(journey: Jour
 
 
 def test_a_sibling_that_reports_itself_agrees_or_is_evidence(journey: Journeys) -> None:
-    """The provider executes once: a second number for the group changes no total."""
+    """The provider executes once: a second number for the group changes no total (ruling 42)."""
     j = journey.running()
     for transmission in ("t1", "t2", "t3"):
         j.send(transmission, prompt=60, output=40, invocation="call-1", group=True)

@@ -36,7 +36,7 @@ def test_pending_becomes_cancelling(journey: Journeys) -> None:
 
 
 def test_pending_becomes_failed(journey: Journeys) -> None:
-    """Legal transitions: pending to failed."""
+    """Legal transitions: pending to failed (ruling 29)."""
     j = journey.pending()
     j.claim_lease()
     j.fail("token_reservation_unavailable")
@@ -270,7 +270,7 @@ def test_a_failed_run_prevents_completion_until_it_is_repaired(journey: Journeys
 
 
 def test_a_failed_repair_prevents_completion_again(journey: Journeys) -> None:
-    """Success is never fabricated from a repair that failed itself."""
+    """Success is never fabricated from a repair that failed itself (ruling 38)."""
     j = journey.running()
     j.finish("failed")
     repair = j.start_run("op-1", "repair")

@@ -103,7 +103,7 @@ def test_a_heartbeat_never_shortens_the_lease(journey: Journeys) -> None:
 
 @pytest.mark.parametrize("token", [1_000_000, 9_007_199_254_740_991])
 def test_a_guessed_token_is_fenced(journey: Journeys, token: int) -> None:
-    """Only the latest granted token is live."""
+    """Only the latest granted token is live (ruling 36)."""
     j = journey.running()
     with refused("fenced"):
         j.finish(token=token)
@@ -229,7 +229,7 @@ def test_the_deadline_comes_before_the_takeover(journey: Journeys) -> None:
 
 
 def test_evidence_needs_no_lease(journey: Journeys) -> None:
-    """Usage is reconciled although its worker has died."""
+    """Usage is reconciled although its worker has died (ruling 37)."""
     j = short_lived(journey)
     j.send("t1", prompt=60, output=40)
     j.tick(10_000)

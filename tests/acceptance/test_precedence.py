@@ -346,7 +346,7 @@ def test_a_known_claim_is_answered_to_a_stale_owner(journey: Journeys) -> None:
 
 
 def test_a_stale_token_is_refused_before_the_state(journey: Journeys) -> None:
-    """Validity in the state's context comes before terminal (ruling 2)."""
+    """Known identities come before terminal (rulings 2 and 34)."""
     j = journey.running()
     j.fail()
     with refused("fenced"):
@@ -354,7 +354,7 @@ def test_a_stale_token_is_refused_before_the_state(journey: Journeys) -> None:
 
 
 def test_an_unknown_transmission_is_refused_before_the_state(journey: Journeys) -> None:
-    """Validity in the state's context comes before terminal (ruling 2)."""
+    """Known identities come before terminal (rulings 2 and 34)."""
     j = journey.running()
     j.fail()
     with refused("unknown_transmission"):

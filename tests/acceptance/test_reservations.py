@@ -166,7 +166,7 @@ def test_released_is_final(journey: Journeys) -> None:
 
 
 def test_reserved_is_never_reconciled_nor_charged(journey: Journeys) -> None:
-    """The only ways out of reserved are transmitted and released_untransmitted."""
+    """The only ways out of reserved are transmitted and released_untransmitted (ruling 53)."""
     j = journey.running()
     j.reserve("t1", prompt=60, output=40)
     assert j.response("t1", 70)["state"] == "reserved"
@@ -177,7 +177,7 @@ def test_reserved_is_never_reconciled_nor_charged(journey: Journeys) -> None:
 
 
 def test_a_transmission_is_granted_once(journey: Journeys) -> None:
-    """One grant lets one request leave; the state stays transmitted."""
+    """One grant lets one request leave; the state stays transmitted (ruling 35)."""
     j = journey.running()
     j.send("t1")
     before = j.snapshot()

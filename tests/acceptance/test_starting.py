@@ -107,7 +107,7 @@ def test_a_start_is_replayed_whatever_has_happened_since(journey: Journeys, mean
     ],
 )
 def test_a_key_with_changed_inputs_is_a_conflict(journey: Journeys, changed: Any) -> None:
-    """Reusing a key with changed inputs fails with idempotency_conflict."""
+    """Reusing a key with changed inputs fails with idempotency_conflict (message: ruling 43)."""
     j = journey.pending()
     with refused("idempotency_conflict") as caught:
         call(j.world, "start", start_request(**changed))
@@ -225,7 +225,7 @@ def test_storing_the_ceiling_is_not_enforcing_it(journey: Journeys) -> None:
 
 
 def test_several_stages_need_durable_dispatch(journey: Journeys) -> None:
-    """Required capabilities are derived from the policy and the pinned definition."""
+    """Required capabilities are derived from the policy and the pinned definition (ruling 39)."""
     world = journey.world(withheld=("durable_dispatch",))
     with refused("journey_execution_capability_unavailable") as caught:
         call(world, "start", start_request(workflow_sequence_id="chain", entry=TWO_STAGES))
@@ -260,7 +260,7 @@ BAD_POLICIES: list[dict[str, Any]] = [
     {"accounting_settlement_grace_seconds": 0},
     {"deadline_utc": "2030-01-01T00:10:00.000"},
     {"deadline_utc": "2030-01-01T02:10:00.000+02:00"},
-    {"deadline_utc": "2030-01-01T00:10:00.0005Z"},
+    {"deadline_utc": "2030-01-01T00:10:00.0005Z"},  # ruling 32
     {"deadline_utc": None},
     {"partial_artifact_policy": {"on_non_success": "keep"}},
     {"partial_artifact_policy": {"on_non_success": "retain_until"}},
