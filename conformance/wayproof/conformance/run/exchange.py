@@ -91,30 +91,31 @@ def ask(world: World, operation: str, arguments: JsonValue) -> Answered | Declin
     if version is not None and (type(version) is not int or version < 1):
         raise HarnessFault(f"{operation} returned a record version that is no positive integer")
     if isinstance(reply, Refused):
-        detail = _json(operation, reply.detail)
+        detail = json.loads(_text(operation, reply.detail))
         code: object = reply.code
         if not isinstance(code, str) or not isinstance(detail, dict):
             raise HarnessFault(f"{operation} was refused without a code and an object as detail")
         return Declined(code=str(code), detail=detail, record_version=version)
-    value = _json(operation, reply.value)
-    return Answered(value=value, record=_record(operation, value), record_version=version)
+    text = _text(operation, reply.value)
+    value = json.loads(text)
+    return Answered(value=value, record=_record(operation, value, text), record_version=version)
 
 
-def _json(operation: str, value: object) -> JsonValue:
+def _text(operation: str, value: object) -> bytes:
     try:
-        return json.loads(canonical_json(value))
+        return canonical_json(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise HarnessFault(f"{operation} returned what is no JSON value: {error}") from None
 
 
-def _record(operation: str, value: JsonValue) -> object:
+def _record(operation: str, value: JsonValue, text: bytes) -> object:
     catalogued = OPERATIONS.get(operation)
     if catalogued is None:
         raise Mismatch("reply", "a refusal: there is no such operation", value)
     if value is None and catalogued.nullable:
         return None
     try:
-        record: object = adapter(catalogued.reply).validate_json(canonical_json(value))
+        record: object = adapter(catalogued.reply).validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = "".join(f"/{part}" for part in first["loc"])

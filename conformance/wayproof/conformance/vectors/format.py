@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Discriminator, Field, StringConstraints, Tag
 
 JsonValue = Any
 """A JSON value whose numbers are integers."""
@@ -94,13 +94,29 @@ class ExpectedRefusal:
     err: RefusalExpectation
 
 
+def _shape(expectation: object) -> str | None:
+    """Which expectation a JSON object is, so that a fault in it is reported of that one only."""
+    for key, shape in _SHAPES.items():
+        if isinstance(expectation, Mapping) and key in expectation:
+            return shape
+    name = type(expectation).__name__
+    return name if name in _SHAPES.values() else None
+
+
+_SHAPES: Final = {"ok": "ExpectedAnswer", "err": "ExpectedRefusal", "one_of": "ExpectedOneOf"}
+
+_Answer = Annotated[ExpectedAnswer, Tag("ExpectedAnswer")]
+_Refusal = Annotated[ExpectedRefusal, Tag("ExpectedRefusal")]
+_AnswerOrRefusal = Annotated[_Answer | _Refusal, Discriminator(_shape)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedOneOf:
     """The contract allows each of these."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
-    one_of: Annotated[tuple[ExpectedAnswer | ExpectedRefusal, ...], Field(min_length=2)]
+    one_of: Annotated[tuple[_AnswerOrRefusal, ...], Field(min_length=2)]
 
 
 Expectation = ExpectedAnswer | ExpectedRefusal | ExpectedOneOf
@@ -118,7 +134,10 @@ class CallStep:
     arguments: JsonValue
     bind: Mapping[Name, Pointer] = field(default_factory=dict)
     """Name to place in the answer."""
-    expect: Expectation
+    expect: Annotated[
+        _Answer | _Refusal | Annotated[ExpectedOneOf, Tag("ExpectedOneOf")],
+        Discriminator(_shape),
+    ]
     version: Literal["raised", "same", "any"] = "any"
     """The record version of the journey concerned against the last one seen of it: greater,
     equal, or merely not smaller."""

@@ -5,11 +5,12 @@ The codes: of a line's spelling ``not_utf8``, ``not_json``, ``not_an_integer``,
 ``unknown_field``, ``wrong_type``, ``wrong_form``, ``out_of_bounds``, ``not_allowed``; and of its
 story, which no schema can check, ``wrong_digest``, ``wrong_state_digest``, ``wrong_final``,
 ``unfitting_change``, ``changes_without_digest``, ``unknown_name``, ``name_bound_twice``,
-``clock_runs_back``, ``bad_registry``, ``wrong_labels``, ``duplicate_id``, ``misplaced_id``,
-``wrong_manifest``.
+``bad_number``, ``clock_runs_back``, ``bad_registry``, ``wrong_labels``, ``duplicate_id``,
+``misplaced_id``, ``wrong_manifest``.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NoReturn
@@ -26,12 +27,12 @@ from wayproof.conformance.vectors.format import (
     TickStep,
     Vector,
 )
-from wayproof.conformance.vectors.names import referenced
+from wayproof.conformance.vectors.names import NUMBER, referenced
 from wayproof.conformance.vectors.schema import vector_adapter
-from wayproof.conformance.vectors.writer import digest_of_vector, vector_line
+from wayproof.conformance.vectors.writer import vector_line
 from wayproof.spec.journey.constraints import parse_moment, to_milliseconds
 from wayproof.spec.journey.definitions import Registry
-from wayproof.spec.journey.digests import canonical_json
+from wayproof.spec.journey.digests import canonical_json, digest_of
 from wayproof.spec.journey.refusals import Refusal
 from wayproof.spec.journey.validation import decode_record
 
@@ -47,6 +48,9 @@ _PROBLEMS: Final = {
     "union_tag_invalid": "not_allowed",
     "union_tag_not_found": "missing",
 }
+
+_NUMBER: Final = re.compile(r"-?(0|[1-9]\d{0,39})(\.\d{1,40})?([eE][+-]?\d{1,2})?", re.ASCII)
+"""Bounded, so that every reader can hold it."""
 
 _SHAPES: Final = frozenset(
     {
@@ -129,7 +133,7 @@ def parse_vector(line: bytes) -> Vector:
         )
     if vector.digest is None:
         raise VectorProblem("missing", "a vector carries its digest", "/digest")
-    if vector.digest != digest_of_vector(vector):
+    if vector.digest != digest_of({k: v for k, v in document.items() if k != "digest"}):
         raise VectorProblem("wrong_digest", "the vector's digest is another one", "/digest")
     _check_story(vector)
     expected_states(vector)
@@ -209,6 +213,7 @@ def _check_story(vector: Vector) -> None:
                 raise VectorProblem("clock_runs_back", "it is later already", f"{place}/to")
         if isinstance(step, CallStep):
             _check_names(step.arguments, names, f"{place}/arguments")
+            _check_numbers(step.arguments, f"{place}/arguments")
             if twice := sorted(names & set(step.bind)):
                 raise VectorProblem("name_bound_twice", f"${twice[0]} is taken", f"{place}/bind")
             names |= set(step.bind)
@@ -234,6 +239,19 @@ def _check_names(value: JsonValue, names: set[str], place: str) -> None:
     for reference in referenced(value):
         if reference[1:] not in names:
             raise VectorProblem("unknown_name", f"{reference} names nothing", place)
+
+
+def _check_numbers(value: JsonValue, place: str) -> None:
+    if isinstance(value, Mapping) and NUMBER in value:
+        spelling = value[NUMBER]
+        if len(value) > 1 or not isinstance(spelling, str) or not _NUMBER.fullmatch(spelling):
+            raise VectorProblem("bad_number", "it spells no JSON number", place)
+    elif isinstance(value, Mapping):
+        for key, part in value.items():
+            _check_numbers(part, f"{place}/{key}")
+    elif isinstance(value, list):
+        for index, part in enumerate(value):
+            _check_numbers(part, f"{place}/{index}")
 
 
 def _milliseconds(text: str, place: str) -> int:

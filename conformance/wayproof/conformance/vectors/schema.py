@@ -20,11 +20,25 @@ def vector_adapter() -> TypeAdapter[Vector]:
 
 def vector_schema() -> dict[str, JsonValue]:
     """The JSON Schema of one vector."""
+    schema = vector_adapter().json_schema()
+    for record in (schema, *schema["$defs"].values()):
+        _require_what_is_written(record)
+    schema["required"] = sorted({*schema["required"], "digest"})
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **vector_adapter().json_schema(),
+        **schema,
         "title": "wayproof vector",
     }
+
+
+def _require_what_is_written(record: dict[str, JsonValue]) -> None:
+    """Require what the writer always writes, though Python has a default for it."""
+    required = set(record.get("required", ()))
+    for name, field in record.get("properties", {}).items():
+        if field.get("default") not in (None, [], {}):
+            del field["default"]
+            required.add(name)
+    record["required"] = sorted(required)
 
 
 def write_schema(folder: Path) -> None:

@@ -11,6 +11,8 @@ from wayproof.spec.journey.digests import canonical_json, digest_of
 
 def to_json(part: object) -> JsonValue:
     """The JSON value of a vector or of a part of it; optional fields left empty are left out."""
+    if part is None or isinstance(part, str | int):
+        return part
     if dataclasses.is_dataclass(part):
         return {
             field.name: to_json(value)
