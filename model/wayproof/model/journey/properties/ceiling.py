@@ -6,7 +6,7 @@ from wayproof.model.journey.properties.contract import (
     journey_contract,
     world_contract,
 )
-from wayproof.model.journey.properties.exposure import exposure_of
+from wayproof.model.journey.properties.exposure import estimate_of, exposure_of
 from wayproof.model.journey.properties.situation import (
     LIVE,
     OPEN,
@@ -293,9 +293,7 @@ def every_transmission_counts(step: JourneyStep) -> bool | None:
         return None
     return step.after.totals.exposure == exposure_of(
         step.after.transmissions
-    ).total and step.after.estimated == sum(
-        record.estimated_prompt_tokens for record in step.after.transmissions
-    )
+    ).total and step.after.estimated == estimate_of(step.after.transmissions)
 
 
 @journey_contract("transmission-05")

@@ -14,6 +14,7 @@ from wayproof.model.journey.properties.situation import (
     is_terminal,
     nothing_changed,
     proceeds,
+    remembered,
     run_is_active,
     workflow_run,
 )
@@ -78,6 +79,7 @@ def parent_is_due(step: JourneyStep, request: StartWorkflowRunRequest) -> bool:
     return True
 
 
+@remembered
 def claims(step: JourneyStep) -> dict[Counter, int]:
     """What a request that gets as far as the counters claims of each."""
     request = step.request
@@ -184,6 +186,8 @@ def refinements_end_at_their_limit(step: JourneyStep) -> bool | None:
 def last_claim_is_granted(step: JourneyStep) -> bool | None:
     """At stake when a claim takes a counter exactly to its limit, or finds a limit of 0."""
     claimed = claims(step)
+    if not claimed:
+        return None
     limits = dict(zip(Counter, step.terms.limits, strict=True))
     short = without_room(step, claimed)
     if short:
@@ -197,9 +201,9 @@ def last_claim_is_granted(step: JourneyStep) -> bool | None:
 def claims_of_all_runs_count_together(step: JourneyStep) -> bool | None:
     """At stake when a limited counter that was claimed before is claimed in a journey of
     several runs."""
-    if len(step.before.runs) < 2:
-        return None
     claimed = claims(step)
+    if not claimed or len(step.before.runs) < 2:
+        return None
     limits = dict(zip(Counter, step.terms.limits, strict=True))
     shared = [c for c in claimed if limits[c] is not None and count(step.before, c) > 0]
     if not shared:

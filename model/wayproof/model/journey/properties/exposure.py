@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from wayproof.model.journey.state import Transmission
-from wayproof.spec.journey.vocabulary import Idempotency, ReservationState
+from wayproof.spec.journey.vocabulary import MAXIMUM_INTEGER, Idempotency, ReservationState
 
 
 class Exposure(NamedTuple):
@@ -63,3 +63,8 @@ def exposure_of(records: Iterable[Transmission]) -> Exposure:
         conservative += certain - known
         outstanding += every - certain
     return Exposure(reconciled, conservative, outstanding)
+
+
+def estimate_of(records: Iterable[Transmission]) -> int:
+    """The prompt estimates of all records, each once; it stops at the greatest integer."""
+    return min(sum(record.estimated_prompt_tokens for record in records), MAXIMUM_INTEGER)

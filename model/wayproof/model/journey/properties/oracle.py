@@ -10,7 +10,7 @@ when accounting became final (within one millisecond).
 from collections import Counter as Tally
 from collections.abc import Iterator
 
-from wayproof.model.journey.properties.exposure import exposure_of, groups
+from wayproof.model.journey.properties.exposure import estimate_of, exposure_of, groups
 from wayproof.model.journey.state import State, Terms
 from wayproof.spec.journey.requests import ClaimAttemptRequest
 from wayproof.spec.journey.vocabulary import (
@@ -39,7 +39,7 @@ def _disagreements(terms: Terms, state: State) -> Iterator[str]:
         yield "conservative"
     if totals.reserved != exposure.outstanding:
         yield "reserved"
-    if state.estimated != sum(t.estimated_prompt_tokens for t in state.transmissions):
+    if state.estimated != estimate_of(state.transmissions):
         yield "estimated"
     least, most = observed_bounds(state)
     if not least <= state.observed <= most:

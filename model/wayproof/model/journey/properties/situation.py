@@ -4,6 +4,9 @@ Contracts ask these questions to know what is at stake. They are written from th
 order of checks, apart from the rules, so that a wrong guard cannot excuse itself.
 """
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from wayproof.model.journey.properties.contract import JourneyStep
 from wayproof.model.journey.properties.exposure import exposure_of
 from wayproof.model.journey.state import Run, State, Transmission
@@ -56,6 +59,21 @@ READS = (
     requests.ListDiscrepanciesRequest,
 )
 
+Answer = TypeVar("Answer")
+
+
+def remembered(ask: Callable[[JourneyStep], Answer]) -> Callable[[JourneyStep], Answer]:
+    """Ask once what many contracts ask of the same step, one after the other."""
+    last: list[tuple[JourneyStep, Answer]] = []
+
+    def answer(step: JourneyStep) -> Answer:
+        if not last or last[0][0] is not step:
+            last[:] = [(step, ask(step))]
+        return last[0][1]
+
+    answer.__doc__ = ask.__doc__
+    return answer
+
 
 def transmission(state: State, transmission_id: str) -> Transmission | None:
     """The record of that transmission."""
@@ -73,6 +91,7 @@ def workflow_run(state: State, workflow_run_id: str) -> Run | None:
     return None
 
 
+@remembered
 def named(step: JourneyStep) -> Transmission | None:
     """The record, before the step, of the transmission that a transmit, renewal or report
     names."""
@@ -163,6 +182,7 @@ def reaches_token_check(step: JourneyStep) -> bool:
     )
 
 
+@remembered
 def reaches_checkpoint(step: JourneyStep) -> bool:
     """Whether what is overdue for the journey takes effect before the request is looked at."""
     return reaches_token_check(step) and token_is_right(step)
@@ -222,6 +242,7 @@ def conservative_amount(request: requests.ReserveRequest) -> int | None:
     return request.estimated_prompt_tokens + request.max_output_tokens
 
 
+@remembered
 def increase(step: JourneyStep) -> int | None:
     """By how much a reserve request that gets as far as the ceiling would raise the exposure;
     None if it does not get there."""
@@ -285,6 +306,7 @@ def closes_accounting(step: JourneyStep) -> bool:
     )
 
 
+@remembered
 def usage_of(step: JourneyStep) -> int | None:
     """The number that a response states; None if there is none, or it is malformed, or no
     total could hold it."""
@@ -326,6 +348,7 @@ def is_sibling(record: Transmission, other: Transmission) -> bool:
     )
 
 
+@remembered
 def settles(step: JourneyStep) -> int | None:
     """The number with which a report reconciles what it names: a sent transmission, while
     accounting is open; None if it does not."""

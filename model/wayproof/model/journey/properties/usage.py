@@ -1,7 +1,7 @@
 """Contracts on usage and what it adds up to (clauses ``usage-``)."""
 
 from wayproof.model.journey.properties.contract import JourneyStep, journey_contract
-from wayproof.model.journey.properties.exposure import exposure_of
+from wayproof.model.journey.properties.exposure import estimate_of, exposure_of
 from wayproof.model.journey.properties.settle import accounting_of
 from wayproof.model.journey.properties.situation import (
     SENT,
@@ -41,9 +41,7 @@ def estimates_are_summed_and_never_fall(step: JourneyStep) -> bool | None:
     """At stake when a reservation is granted or changes."""
     if not changed_transmissions(step):
         return None
-    return step.after.estimated == sum(
-        record.estimated_prompt_tokens for record in step.after.transmissions
-    )
+    return step.after.estimated == estimate_of(step.after.transmissions)
 
 
 def _states(state: State) -> list[ReservationState]:
@@ -90,8 +88,10 @@ def reconciled_usage_is_summed(step: JourneyStep) -> bool | None:
 def every_number_in_range_reconciles(step: JourneyStep) -> bool | None:
     """At stake when a response with a well-formed number reaches a sent transmission while
     accounting is open."""
+    if not isinstance(step.request, ReportResponseRequest):
+        return None
     record, usage = named(step), settles(step)
-    if record is None or usage is None or not isinstance(step.request, ReportResponseRequest):
+    if record is None or usage is None:
         return None
     return named_after(step) == record._replace(state=RECONCILED, actual_tokens=usage)
 
@@ -134,6 +134,8 @@ def first_report_stands(step: JourneyStep) -> bool | None:
 @journey_contract("usage-08")
 def one_discrepancy_of_a_kind(step: JourneyStep) -> bool | None:
     """At stake when a report is evidence of a kind that its transmission already has."""
+    if not step.before.discrepancies:
+        return None
     record, evidence = named(step), evidence_of(step)
     if record is None or evidence is None:
         return None
