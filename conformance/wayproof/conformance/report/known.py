@@ -14,6 +14,7 @@ the declaration has to go.
 """
 
 import fnmatch
+import json
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -61,7 +62,7 @@ def read_known_failures(file: Path, revision: int) -> tuple[KnownFailure, ...]:
     """
     try:
         document = tomllib.loads(file.read_text(encoding="utf-8"))
-        entries = _adapter().validate_python(document).known
+        entries = _adapter().validate_json(json.dumps(document, default=str)).known
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])

@@ -1,0 +1,291 @@
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conformance import stories
+
+from wayproof.conformance.protocol.backend import Hello
+from wayproof.conformance.report.summary import by_clause, conclusion, summarize
+from wayproof.conformance.run.verdict import Divergence, Result, Verdict
+from wayproof.conformance.vectors.suite import write_suite
+
+WAYPROOF = Path(sys.executable).with_name("wayproof")
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the hand-written vectors as the journey's suite."""
+    folder = tmp_path_factory.mktemp("vectors")
+    write_suite(folder / "journey", [*stories.STORIES, stories.DISPATCHED])
+    return folder
+
+
+def wayproof(*arguments: str, **options: Any) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [WAYPROOF, *arguments],
+        cwd=options.get("cwd", ROOT),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env=options.get("env"),
+    )
+
+
+def report(vectors: Path, backend: str, *arguments: str) -> tuple[int, Any]:
+    """The exit code and the JSON document of a check, which must be all that stdout holds."""
+    done = wayproof("check", "--vectors", str(vectors), "--json", "--backend", backend, *arguments)
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def fake(name: str) -> str:
+    return f"python:tests.conformance.fakes:{name}"
+
+
+def test_the_sqlite_backend_conforms(vectors: Path) -> None:
+    code, told = report(vectors, "sqlite", "--synchronous", "FULL")
+    assert code == told["exit_code"] == 0
+    assert told["counts"] == {
+        "pass": len(stories.STORIES),
+        "fail": 0,
+        "known-fail": 0,
+        "stale-known": 0,
+        "not-applicable": 1,
+        "undecided": 0,
+        "harness-fault": 0,
+    }
+    assert told["commands"] == sum(len(story.steps) for story in stories.STORIES)
+    assert told["conclusion"].endswith("conforms to the seed")
+    assert "shared_token_reservation" in told["backend"]["capabilities"]
+
+
+def test_a_wrong_backend_does_not(vectors: Path) -> None:
+    code, told = report(vectors, fake("WrongState"))
+    assert code == told["exit_code"] == 1
+    assert told["counts"]["fail"] == 1
+    assert told["conclusion"].endswith("does not conform: it breaks the seed (1 vector)")
+    (failed,) = (result for result in told["results"] if result["verdict"] == "fail")
+    assert failed["divergence"]["differences"] == {
+        "/J/snapshot/tokens/reserved_tokens": {"expected": 30, "observed": 31}
+    }
+    assert told["clauses"]["reservation-01"]["vectors"] == ["hand/reserved/0001"]
+
+
+def test_the_command_in_a_failure_plays_just_that_again(vectors: Path) -> None:
+    _, told = report(vectors, fake("WrongState"))
+    (failed,) = (result for result in told["results"] if result["verdict"] == "fail")
+    program, *arguments = failed["replay"].split()
+    assert program == "wayproof"
+    again = wayproof(*arguments)
+    assert again.returncode == 1
+    assert "1 vectors" in again.stdout
+    assert "observed  31" in again.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "faults"),
+    [
+        ("Raises", len(stories.STORIES)),
+        ("Exits", len(stories.STORIES)),
+        ("Garbage", len(stories.STORIES)),
+        ("Dies", 1),
+    ],
+)
+def test_an_adapter_that_breaks_never_exits_with_0(vectors: Path, name: str, faults: int) -> None:
+    code, told = report(vectors, fake(name))
+    assert code == told["exit_code"] == 3
+    assert told["counts"]["harness-fault"] == faults
+    assert "could not be judged" in told["conclusion"]
+
+
+def test_an_adapter_that_hangs_is_given_up(vectors: Path) -> None:
+    started = time.monotonic()
+    code, told = report(vectors, fake("Hangs"), "--seconds", "1")
+    assert (code, told["counts"]["harness-fault"]) == (3, 1)
+    assert told["counts"]["pass"] == len(stories.STORIES) - 1
+    assert time.monotonic() - started < 30
+    notes = [result["note"] for result in told["results"] if result["verdict"] == "harness-fault"]
+    assert notes == ["no answer within 1 seconds"]
+
+
+def test_what_a_backend_prints_does_not_break_the_report(vectors: Path) -> None:
+    code, told = report(vectors, fake("Prints"))
+    assert (code, told["counts"]["pass"]) == (0, len(stories.STORIES))
+
+
+@pytest.mark.parametrize("name", ["NoHello", "Unclosable", "unmakeable", "absent"])
+def test_a_backend_that_cannot_be_used_exits_with_3(vectors: Path, name: str) -> None:
+    done = wayproof("check", "--vectors", str(vectors), "--json", "--backend", fake(name))
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "could not be run" in done.stderr
+
+
+def test_a_backend_to_which_nothing_applies_is_not_called_conforming(vectors: Path) -> None:
+    code, told = report(vectors, fake("Lacking"))
+    assert (code, told["counts"]["not-applicable"]) == (3, len(stories.STORIES) + 1)
+
+
+def test_an_undecided_vector_is_not_called_conforming(vectors: Path) -> None:
+    code, told = report(vectors, fake("Unavailable"))
+    assert code == 3
+    assert told["counts"]["undecided"] > 0
+    assert told["counts"]["fail"] == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--backend", "nobody"],
+        ["--backend", "python:no colon"],
+        ["--only", "no/such/*"],
+        ["--contract", "nothing"],
+        ["--vectors", "/does/not/exist"],
+        ["--jobs", "0"],
+        ["--nonsense"],
+    ],
+)
+def test_wrong_usage_exits_with_2(vectors: Path, arguments: list[str]) -> None:
+    done = wayproof("check", "--vectors", str(vectors), *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_a_damaged_vector_exits_with_2_and_says_where(tmp_path: Path) -> None:
+    write_suite(tmp_path / "journey", [stories.CHILD])
+    (tmp_path / "journey" / "hand" / "child.jsonl").write_text("{}\n")
+    done = wayproof("check", "--vectors", str(tmp_path))
+    assert done.returncode == 2
+    assert "wrong_manifest" in done.stderr
+
+
+def test_fail_fast_stops_at_the_first_failure(vectors: Path) -> None:
+    code, told = report(vectors, fake("RestlessVersion"), "--fail-fast", "--jobs", "1")
+    assert (code, told["cut_short"], told["counts"]["fail"]) == (1, True, 1)
+
+
+def test_many_failures_are_told_by_clause(tmp_path: Path) -> None:
+    copies = [
+        stories.story(f"copy/{number:04d}", *stories.RESERVED.steps) for number in range(1, 9)
+    ]
+    write_suite(tmp_path / "journey", copies)
+    done = wayproof("check", "--vectors", str(tmp_path), "--backend", fake("WrongReply"))
+    assert done.returncode == 1
+    assert done.stdout.count("FAIL ") == 5
+    assert "All 8 failures, by clause" in done.stdout
+    assert done.stdout.splitlines()[-1].endswith("it breaks the seed (8 vectors)")
+
+
+def test_declared_failures_deviate_as_declared_and_stale_ones_are_an_error(
+    vectors: Path, tmp_path: Path
+) -> None:
+    known = tmp_path / "known-failures.toml"
+    known.write_text('[[known]]\nvector = "hand/reserved/*"\nstep = 4\nreason = "we round up"\n')
+    code, told = report(vectors, fake("WrongState"), "--known", str(known))
+    assert (code, told["counts"]["known-fail"]) == (0, 1)
+    assert told["conclusion"].endswith("deviates as declared (1 vector)")
+    code, told = report(vectors, "model", "--known", str(known))
+    assert (code, told["counts"]["stale-known"]) == (1, 1)
+    known.write_text('[[known]]\nvector = "hand/reserved/*"\nstep = 3\nreason = "another"\n')
+    code, told = report(vectors, fake("WrongState"), "--known", str(known))
+    assert (code, told["counts"]["fail"]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "known = 1", '[[known]]\nvector = "x"', '[[known]]\nvector="x"\nreason="y"\nuntil=0'],
+)
+def test_unusable_declarations_exit_with_2(vectors: Path, tmp_path: Path, text: str) -> None:
+    known = tmp_path / "known.toml"
+    known.write_text(text)
+    done = wayproof("check", "--vectors", str(vectors), "--known", str(known))
+    assert done.returncode == 2
+    assert "known.toml" in done.stderr.replace("\n", "")
+
+
+def test_a_backend_in_the_working_directory_is_found(vectors: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from wayproof.conformance.protocol.model_backend import ModelBackend as Backend\n"
+    )
+    done = wayproof(
+        "check", "--vectors", str(vectors), "--backend", "python:mine:Backend", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_help_is_quick_and_shows_an_example() -> None:
+    started = time.perf_counter()
+    done = wayproof("--help")
+    assert done.returncode == 0
+    assert "check" in done.stdout
+    assert "Example: wayproof check" in done.stdout
+    assert time.perf_counter() - started < 2  # it takes a third of a second on an idle machine
+    loaded = subprocess.run(
+        [sys.executable, "-X", "importtime", WAYPROOF, "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stderr
+    assert "typer" in loaded
+    assert [name for name in ("pydantic", "hypothesis", "sqlite_utils") if name in loaded] == []
+
+
+def test_each_command_shows_an_example() -> None:
+    assert "Example: wayproof check" in wayproof("check", "--help").stdout
+
+
+def test_version() -> None:
+    assert wayproof("--version").stdout.startswith("wayproof ")
+
+
+def test_shell_completion_completes_commands_and_options() -> None:
+    environment = {"_WAYPROOF_COMPLETE": "complete_bash", "COMP_CWORD": "1"}
+    done = wayproof(env={**environment, "COMP_WORDS": "wayproof ch"})
+    assert done.stdout.split() == ["check"]
+    done = wayproof(env={**environment, "COMP_WORDS": "wayproof check --fai", "COMP_CWORD": "2"})
+    assert done.stdout.split() == ["--fail-fast"]
+
+
+def failure(number: int, rulings: tuple[int, ...]) -> Result:
+    return Result(
+        id=f"a/b/{number:04d}",
+        title="",
+        verdict=Verdict.FAIL,
+        divergence=Divergence(
+            step=0,
+            action="sweep",
+            kind="state",
+            expected=None,
+            observed=None,
+            clauses=("reservation-01", "access-01")[:number],
+            rests_on=rulings,
+        ),
+    )
+
+
+def test_breaking_the_seed_and_differing_from_a_ruling_are_told_apart() -> None:
+    def said(*results: Result) -> str:
+        hello = Hello(name="x", version="1", capabilities=())
+        return conclusion(
+            summarize(results, backend="x", hello=hello, contract="journey/1", seconds=1)
+        )
+
+    assert said(failure(1, (5,)), failure(2, (20, 5))) == (
+        "x 1 does not conform to this profile: it differs from rulings 5, 20"
+    )
+    assert said(failure(1, ()), failure(2, (20,))) == (
+        "x 1 does not conform: it breaks the seed (1 vector); it differs from ruling 20 too"
+    )
+    assert said() == "x 1 could not be judged: nothing was played"
+
+
+def test_failures_are_grouped_by_the_clauses_that_they_break() -> None:
+    grouped = by_clause([failure(1, ()), failure(2, ())])
+    assert {clause: len(results) for clause, results in grouped.items()} == {
+        "reservation-01": 2,
+        "access-01": 1,
+    }
