@@ -7,7 +7,7 @@ from typing import Final
 from wayproof.conformance.generate import settings
 from wayproof.conformance.generate.menus import Scope, probing
 from wayproof.conformance.generate.scripts import Action, Call, Draft, Setting, Sweep
-from wayproof.conformance.generate.selection import Candidate, goals_of, probe
+from wayproof.conformance.generate.selection import Candidate, goals_of, is_quiet, probe
 from wayproof.conformance.generate.situations import Situation, explore
 
 WORLDS: Final[tuple[tuple[Setting, Scope, int], ...]] = (
@@ -72,6 +72,7 @@ def candidates() -> Iterator[Candidate]:
                     title=title(situation, actions, probed.last.step.labels),
                 ),
                 goals=goals_of(situation, probed, judged),
+                quiet=is_quiet(probed),
             )
 
 

@@ -1,16 +1,15 @@
 """The families of time and order: one millisecond before, at and after every due instant, and
 every pair of commands whose order decides."""
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterator
 
 from wayproof.conformance.generate import settings
 from wayproof.conformance.generate.belief import due_instants
 from wayproof.conformance.generate.coverage import FAMILIES
 from wayproof.conformance.generate.menus import Scope, leading, probing
 from wayproof.conformance.generate.scripts import Action, Call, Draft, Setting, Sweep, Tick
-from wayproof.conformance.generate.selection import Candidate, Probe, probe, standing
+from wayproof.conformance.generate.selection import Candidate, Probe, is_quiet, probe
 from wayproof.conformance.generate.situations import Situation, explore
-from wayproof.model.journey.state import State
 from wayproof.spec.journey.vocabulary import TERMINAL_STATES
 
 WORLDS: tuple[tuple[Setting, Scope, int], ...] = (
@@ -50,10 +49,9 @@ def boundary_candidates() -> Iterator[Candidate]:
                     goal = (kinds, offset, step.operation, step.labels)
                     where = f"{words} the {' and the '.join(kinds)}"
                     yield Candidate(
-                        draft=_draft(situation, probed, FAMILIES[step.operation], where),
-                        goals=frozenset(
-                            {("instant", *goal), ("instant", *goal[:3], standing(situation.state))}
-                        ),
+                        draft=_draft(situation, probed, FAMILIES[step.operation], where, 1),
+                        goals=frozenset({("instant", *goal)}),
+                        quiet=is_quiet(probed),
                     )
 
 
@@ -98,26 +96,18 @@ def race_candidates() -> Iterator[Candidate]:
                 for probed in (both, other):
                     steps = tuple((p.step.operation, p.step.labels) for p in probed.played)
                     goals: set[Hashable] = {("race", steps, situation.state.lifecycle)}
-                    goals.add(("race", *(s[0] for s in steps), *outcomes(situation.state)))
                     before, after = (p.step.operation for p in probed.played)
                     yield Candidate(
-                        draft=_draft(situation, probed, "race", f"{before}, then {after}"),
+                        draft=_draft(situation, probed, "race", f"{before}, then {after}", 0),
                         goals=frozenset(goals),
                     )
-
-
-def outcomes(state: State) -> Iterable[object]:
-    """What of a situation decides how a race ends."""
-    yield state.lifecycle
-    yield tuple(sorted(run.state.value for run in state.runs))
-    yield tuple(sorted(t.state.value for t in state.transmissions))
 
 
 def _is_granted(probed: Probe) -> bool:
     return probed.last.step.code is None
 
 
-def _draft(situation: Situation, probed: Probe, family: str, where: str) -> Draft:
+def _draft(situation: Situation, probed: Probe, family: str, where: str, lead: int) -> Draft:
     step = probed.last.step
     state = situation.state
     rule = ", ".join(label.replace("_", " ").replace(".", ": ") for label in step.labels)
@@ -126,7 +116,7 @@ def _draft(situation: Situation, probed: Probe, family: str, where: str) -> Draf
         topic="order" if family == "race" else "instants",
         setting=situation.setting,
         script=(*probed.script, *_after(probed.script[-1])),
-        focus=len(situation.script),
+        focus=len(situation.script) + lead,
         title=f"{step.operation} {where}, {state.lifecycle}: {rule or 'nothing due'}",
     )
 

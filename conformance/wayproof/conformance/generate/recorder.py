@@ -58,14 +58,14 @@ class Undecidable(Exception):
     """The allowed worlds differ where a vector must know: whether a name is given."""
 
 
-def record(draft: Draft, number: int, model_digest: str) -> Vector:
+def record(draft: Draft, number: int) -> Vector:
     """The vector of a story.
 
     Raises:
         Undecidable: if a name is bound in some allowed worlds only.
         ContractBroken: if the model broke a contract on the way.
     """
-    return _Recording(draft).vector(number, model_digest)
+    return _Recording(draft).vector(number)
 
 
 class _Recording:
@@ -78,9 +78,11 @@ class _Recording:
         """The journeys whose record version the runner saw at the last step."""
         self.taken = play_script(draft.setting, draft.script)
 
-    def vector(self, number: int, model_digest: str) -> Vector:
+    def vector(self, number: int) -> Vector:
         steps = tuple(self._step(taken) for taken in self.taken)
         focus = steps[self.draft.focus :]
+        if not any(step.clauses for step in focus):
+            focus = steps  # the story ends where nothing is at stake: it is about the way there
         clauses = tuple(sorted({clause for step in focus for clause in step.clauses}))
         rests_on = {ruling for step in focus for ruling in step.rests_on or ()}
         return Vector(
@@ -99,7 +101,6 @@ class _Recording:
             steps=steps,
             origin=Origin(
                 generator=GENERATOR,
-                model_digest=model_digest,
                 labels=tuple("+".join(taken.labels) or "-" for taken in self.taken),
             ),
         )
@@ -204,7 +205,16 @@ class _Recording:
         return {"changes": changes, "digest": digest}
 
 
-RESTART_CLAUSES: Final = ("lifecycle-18", "policy-12", "deadline-03", "lease-11", "settle-10")
+RESTART_CLAUSES: Final = (
+    "deadline-03",
+    "identity-02",
+    "lease-11",
+    "lifecycle-18",
+    "policy-12",
+    "settle-10",
+    "start-08",
+    "transmission-06",
+)
 """What a state that differs after a restart breaks."""
 
 

@@ -27,7 +27,7 @@ from wayproof.conformance.generate.scripts import (
     call,
     owned,
 )
-from wayproof.conformance.generate.selection import Candidate, probe, standing
+from wayproof.conformance.generate.selection import Candidate, is_quiet, probe, standing
 from wayproof.conformance.generate.settings import OWNER
 from wayproof.conformance.generate.situations import Situation, explore
 from wayproof.model.journey.state import State
@@ -183,13 +183,16 @@ def _spoilt(
         yield Candidate(
             draft=Draft(
                 family="access" if foreign and len(defects) == 1 else "refusal",
-                topic=step.operation.replace("_", "-"),
+                topic="strangers"
+                if foreign and len(defects) == 1
+                else step.operation.replace("_", "-"),
                 setting=situation.setting,
                 script=(*probed.script, Sweep()),
-                focus=len(situation.script),
+                focus=len(situation.script) + len(prefix),
                 title=f"{step.operation} with {names}, {situation.state.lifecycle}: {step.code}",
             ),
             goals=frozenset(goals),
+            quiet=is_quiet(probed),
         )
 
 

@@ -6,7 +6,7 @@ It is kept if at least one of its goals is new.
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from wayproof.conformance.generate.belief import play_call
@@ -28,15 +28,58 @@ class Candidate:
 
     draft: Draft
     goals: frozenset[Hashable]
+    quiet: bool = False
+    """Whether the focus changed nothing, so that others can be told in the same breath."""
 
 
-def select(candidates: Iterable[Candidate]) -> Iterator[Draft]:
-    """The drafts that show something new, in order."""
+MOST_MERGED: Final = 8
+"""How many requests that change nothing are told in one story."""
+
+
+def merged(candidates: Iterable[Candidate]) -> Iterator[Draft]:
+    """The drafts of what was selected; such as change nothing in one situation become one."""
+    quiet: dict[Hashable, list[Draft]] = {}
+    for candidate in candidates:
+        draft = candidate.draft
+        if not candidate.quiet:
+            yield draft
+            continue
+        lead = repr(draft.script[: draft.focus])
+        together = quiet.setdefault((draft.family, draft.topic, draft.setting.name, lead), [])
+        together.append(draft)
+        if len(together) == MOST_MERGED:
+            yield _one(together)
+            together.clear()
+    yield from (_one(together) for together in quiet.values() if together)
+
+
+def _one(drafts: list[Draft]) -> Draft:
+    first = drafts[0]
+    focus = [draft.script[draft.focus] for draft in drafts]
+    titles = dict.fromkeys(draft.title for draft in drafts)
+    return replace(
+        first,
+        script=(*first.script[: first.focus], *focus, *first.script[first.focus + 1 :]),
+        title="; ".join(titles)[:MOST_TITLE],
+    )
+
+
+MOST_TITLE: Final = 400
+
+
+def is_quiet(probed: "Probe") -> bool:
+    """Whether the last action changed nothing that a read shows."""
+    step = probed.last.step
+    return step.before == step.after
+
+
+def select(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+    """The candidates that show something new, in order."""
     shown: set[Hashable] = set()
     for candidate in candidates:
         if not candidate.goals <= shown:
             shown |= candidate.goals
-            yield candidate.draft
+            yield candidate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,14 +126,12 @@ def shape(state: State, transmission_id: object) -> Hashable:
     """How a transmission stands, with its siblings; None where it is unknown."""
     for transmission in state.transmissions:
         if transmission.transmission_id == transmission_id:
-            siblings = tuple(
-                sorted(
-                    (t.state.value, t.reserved_tokens > transmission.reserved_tokens)
-                    for t in state.transmissions
-                    if t.invocation_id == transmission.invocation_id and t is not transmission
-                )
-            )
-            return (transmission.state, transmission.idempotency, siblings)
+            siblings = {
+                t.state
+                for t in state.transmissions
+                if t.invocation_id == transmission.invocation_id and t is not transmission
+            }
+            return (transmission.state, transmission.idempotency, frozenset(siblings))
     return None
 
 

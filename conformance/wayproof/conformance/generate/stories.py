@@ -17,7 +17,7 @@ from wayproof.conformance.generate.scripts import (
     Tick,
     owned,
 )
-from wayproof.conformance.generate.selection import Candidate, shape, standing
+from wayproof.conformance.generate.selection import Candidate, standing
 from wayproof.conformance.generate.settings import (
     LONG_LEASE,
     MIDNIGHT,
@@ -54,9 +54,10 @@ def drain(setting: Setting, script: Script) -> Script:
         if all(j.state.accounting is not AccountingStatus.PENDING for j in moment.world.journeys):
             break
         later = [i for i in world_instants(moment.world) if i > moment.now]
-        for action in (Tick(min(later)), Sweep()):
+        passing: list[Action] = [*(Tick(instant) for instant in sorted(later)[:1]), Sweep()]
+        for action in passing:
             moment = take(moment, action).after
-            onward.append(action)
+        onward.extend(passing)
     return (*script, *onward)
 
 
@@ -65,8 +66,8 @@ def _signature(situation: Situation) -> Hashable:
     return (
         standing(state),
         state.terminal_reason,
-        tuple(sorted(run.state.value for run in state.runs)),
-        tuple(shape(state, t.transmission_id) for t in state.transmissions),
+        frozenset(run.state for run in state.runs),
+        frozenset((t.state, t.idempotency) for t in state.transmissions),
     )
 
 

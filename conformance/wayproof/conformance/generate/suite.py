@@ -15,7 +15,7 @@ from pathlib import Path
 from wayproof.conformance.generate import bounds, coverage, instants, refusals, starts, stories
 from wayproof.conformance.generate.recorder import Undecidable, record
 from wayproof.conformance.generate.scripts import Draft
-from wayproof.conformance.generate.selection import select
+from wayproof.conformance.generate.selection import merged, select
 from wayproof.conformance.vectors.format import CallStep, TickStep, Vector
 from wayproof.spec.journey.digests import canonical_json, digest_of
 
@@ -30,29 +30,26 @@ def drafts() -> Iterator[Draft]:
     yield from bounds.drafts()
     yield from refusals.nearly_owners()
     yield from refusals.unknown_operations()
-    yield from select(
-        chain(
-            coverage.candidates(),
-            instants.boundary_candidates(),
-            instants.race_candidates(),
-            refusals.candidates(),
-            stories.drained(),
-            stories.restarted(),
+    yield from merged(
+        select(
+            chain(
+                coverage.candidates(),
+                instants.boundary_candidates(),
+                instants.race_candidates(),
+                refusals.candidates(),
+                stories.drained(),
+                stories.restarted(),
+            )
         )
     )
 
 
 def model_digest() -> str:
-    """The digest of the model's and the generator's sources: what the vectors were made from."""
+    """The digest of the model's sources: what the vectors were made from."""
     sources = hashlib.sha256()
-    for package in ("wayproof.model.journey", "wayproof.conformance.generate"):
-        for source in sorted(_python_files(Path(str(resources.files(package))))):
-            sources.update(source.read_bytes())
+    for source in sorted(Path(str(resources.files("wayproof.model.journey"))).rglob("*.py")):
+        sources.update(source.read_bytes())
     return f"sha256:{sources.hexdigest()}"
-
-
-def _python_files(folder: Path) -> list[Path]:
-    return list(folder.rglob("*.py"))
 
 
 def build(progress: Progress = lambda _stage, _done: None) -> tuple[Vector, ...]:
@@ -61,14 +58,13 @@ def build(progress: Progress = lambda _stage, _done: None) -> tuple[Vector, ...]
     Raises:
         ContractBroken: if the model broke a contract on the way.
     """
-    digest = model_digest()
     numbers: Counter[tuple[str, str]] = Counter()
     told: set[str] = set()
     vectors: list[Vector] = []
     for done, draft in enumerate(drafts()):
         progress("recorded", done)
         try:
-            vector = record(draft, 1, digest)
+            vector = record(draft, 1)
         except Undecidable:
             continue
         signature = signature_of(vector)

@@ -14,6 +14,7 @@ from wayproof.model.journey.properties.contract import (
     judge,
 )
 from wayproof.model.journey.simulate import Played
+from wayproof.model.journey.transition import RULES
 
 RULINGS: Final[Mapping[str, tuple[int, ...]]] = {
     "cancel.unchanged": (11,),
@@ -94,8 +95,11 @@ def rulings_of(labels: Iterable[str]) -> tuple[int, ...]:
 
 
 def tags(taken: Taken) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Clause ids and ruling numbers of one action, as the model itself chooses."""
+    """Clause ids and ruling numbers of one action, as the model itself chooses; where no contract
+    has anything at stake, the clauses of the rule that answered."""
     if not taken.branches:
         return (), ()
     clauses = clauses_at_stake(taken.branches[0].played)
+    if not clauses:
+        clauses = frozenset(c for label in taken.labels[-1:] for c in RULES[label].clauses)
     return tuple(sorted(clauses)), rulings_of(taken.labels)

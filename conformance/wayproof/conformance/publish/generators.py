@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from wayproof.conformance.generate.files import VECTOR_FOLDER, vector_files
 from wayproof.conformance.publish.pages import page_files
 from wayproof.conformance.publish.schemas import SCHEMA_FOLDER, schema_files
 
@@ -24,6 +25,7 @@ class Generator:
 GENERATORS: Final[list[Generator]] = [
     Generator(name="schemas", files=schema_files, folders=(SCHEMA_FOLDER,)),
     Generator(name="pages", files=page_files),
+    Generator(name="vectors", files=vector_files, folders=(VECTOR_FOLDER,)),
 ]
 """Every generator, in the order in which they run."""
 

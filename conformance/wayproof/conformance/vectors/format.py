@@ -235,7 +235,6 @@ class Origin:
     __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     generator: str
-    model_digest: str | None = None
     labels: tuple[str, ...] = ()
     """The model's rule for each step, or none at all."""
 

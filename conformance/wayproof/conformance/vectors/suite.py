@@ -4,7 +4,7 @@ import fnmatch
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
@@ -58,6 +58,8 @@ class Manifest:
 
     format: Literal["wayproof-manifest/1.0"] = "wayproof-manifest/1.0"
     contract: str
+    model_digest: FullDigest | None = None
+    """Of the sources of the model that the vectors were generated from."""
     vectors: int
     steps: int
     files: Mapping[str, ManifestFile]
@@ -65,7 +67,9 @@ class Manifest:
     coverage: Coverage
 
 
-def write_suite(folder: Path, vectors: Iterable[Vector]) -> Manifest:
+def write_suite(
+    folder: Path, vectors: Iterable[Vector], model_digest: str | None = None
+) -> Manifest:
     """Seal and write all vectors of one contract; files that hold none of them are removed.
 
     Raises:
@@ -78,7 +82,7 @@ def write_suite(folder: Path, vectors: Iterable[Vector]) -> Manifest:
     written = set(write_vectors(folder, held))
     for stale in set(folder.glob("*/*.jsonl")) - written:
         stale.unlink()
-    manifest = manifest_of(folder, contract)
+    manifest = replace(manifest_of(folder, contract), model_digest=model_digest)
     (folder / MANIFEST_FILE).write_bytes(pretty_json(to_json(manifest)))
     return manifest
 

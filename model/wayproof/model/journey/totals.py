@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from wayproof.model.journey.state import State, Totals, Transmission
-from wayproof.spec.journey.vocabulary import Idempotency, ReservationState
+from wayproof.spec.journey.vocabulary import MAXIMUM_INTEGER, Idempotency, ReservationState
 
 OPEN = (ReservationState.RESERVED, ReservationState.TRANSMITTED)
 
@@ -66,7 +66,7 @@ def with_reservation(state: State, added: Transmission) -> State:
     after = exposure_of(group_of(state, added))
     return state._replace(
         totals=replace_group(state.totals, before, after),
-        estimated=state.estimated + added.estimated_prompt_tokens,
+        estimated=min(state.estimated + added.estimated_prompt_tokens, MAXIMUM_INTEGER),
     )
 
 

@@ -109,7 +109,7 @@ SWEEP_RULES: Final[tuple[str, ...]] = (
     "Accounting deadline: terminal, accounting pending and now >= accounting_deadline_utc: "
     "accounting becomes final.",
     "An eager backend may let any of these take effect by itself at any moment after it fell "
-    "due. It may also release a reserved reservation early, once the journey is cancelling or "
+    "due; of what is due at one moment the deadline always comes first. It may also release a reserved reservation early, once the journey is cancelling or "
     "terminal or the token under which it was reserved is no longer live.",
 )
 """What a sweep does, and what an eager backend may do earlier by itself."""
@@ -505,8 +505,9 @@ _CATALOGUE: Final[tuple[Operation, ...]] = (
         reply=records.TransmissionReading,
         effects=(
             "Accepted in every lifecycle state, and needs no token: it is evidence.",
-            "Well-formed usage is an integer from 0 to 2**53-1 that takes no token total beyond "
-            "2**53-1; anything else is malformed.",
+            "Well-formed usage is an integer from 0 to 2**53-1 that takes neither "
+            "observed_actual_tokens nor the sum of reconciled, conservatively committed and "
+            "reserved tokens beyond 2**53-1; anything else is malformed.",
             "reserved or released_untransmitted: usage_of_unsent is recorded with the number, "
             "or malformed_usage; the state stays.",
             "transmitted, and expired_conservatively while accounting is pending, with "

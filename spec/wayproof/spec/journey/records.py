@@ -205,7 +205,8 @@ class TokenTotals:
     __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     estimated_prompt_tokens: Tokens
-    """Sum of the prompt estimates of all granted reservations; never falls (ruling 41)."""
+    """Sum of the prompt estimates of all granted reservations; never falls, and stops at 2**53-1
+    (ruling 41)."""
     reserved_tokens: Tokens
     """Outstanding worst case: reservations that are ``reserved`` or ``transmitted``."""
     conservatively_committed_tokens: Tokens

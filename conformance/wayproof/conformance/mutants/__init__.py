@@ -1,0 +1,1 @@
+"""Backends that are wrong in exactly one way each. Begin with ``mutant.py``."""
