@@ -149,7 +149,8 @@ def record(required: Mapping[str, Form], optional: Mapping[str, Form] | None = N
             if name in every:
                 yield from every[name](member, f"{pointer}/{name}")
             else:
-                yield Fault(f"{pointer}/{name}", "unknown")
+                escaped = str(name).replace("~", "~0").replace("/", "~1")
+                yield Fault(f"{pointer}/{escaped}", "unknown")
 
     return check
 
