@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from wayproof.conformance.protocol.backend import Answer, Hello, Refused, Reply, WorldSetup
@@ -292,10 +293,12 @@ class Dies(Spoilt):
 
 
 class Hangs(Spoilt):
-    """Never answers a reservation."""
+    """Never answers a reservation; says so in the file that ``HANGING`` names."""
 
     def spoil(self, operation: str, arguments: Any, reply: Reply) -> Any:
         if operation == "reserve":
+            if "HANGING" in os.environ:
+                Path(os.environ["HANGING"]).touch()
             time.sleep(60)
         return reply
 

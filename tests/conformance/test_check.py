@@ -1,7 +1,10 @@
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -289,3 +292,32 @@ def test_failures_are_grouped_by_the_clauses_that_they_break() -> None:
         "reservation-01": 2,
         "access-01": 1,
     }
+
+
+def test_an_interrupted_run_is_no_verdict_and_leaves_no_process(
+    vectors: Path, tmp_path: Path
+) -> None:
+    arguments = ["check", "--vectors", str(vectors), "--jobs", "1", "--backend", fake("Hangs")]
+    started = subprocess.Popen(
+        [WAYPROOF, *arguments, "--only", "hand/reserved/*"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "TMPDIR": str(tmp_path), "HANGING": str(tmp_path / "hanging")},
+    )
+    try:
+        while not (tmp_path / "hanging").exists():
+            assert started.poll() is None
+            time.sleep(0.05)
+        os.killpg(started.pid, signal.SIGINT)
+        # Returns only when no process holds stderr any more, the workers included.
+        out, err = started.communicate(timeout=20)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(started.pid, signal.SIGKILL)
+            started.communicate()
+    assert (started.returncode, out) == (3, "")
+    assert "interrupted: there is no verdict" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["hanging"]
