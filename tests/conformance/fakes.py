@@ -208,6 +208,24 @@ class Unavailable(Spoilt):
         return Refused(code="persistence_unavailable") if operation == "start" else reply
 
 
+class Unreadable(Spoilt):
+    """Can never read."""
+
+    def spoil(self, operation: str, arguments: Any, reply: Reply) -> Any:
+        return Refused(code="persistence_unavailable") if operation == "snapshot" else reply
+
+
+class Greedy(Spoilt):
+    """Is right, and leaves nothing of what it was given."""
+
+    def spoil(self, operation: str, arguments: Any, reply: Reply) -> Any:
+        for part in list(arguments.values()):
+            if isinstance(part, dict):
+                part.clear()
+        arguments.clear()
+        return reply
+
+
 class RefusesStart(Spoilt):
     """Starts nothing."""
 

@@ -113,6 +113,17 @@ def test_a_store_that_cannot_commit_is_undecided() -> None:
     assert result.note == "the store could not commit, at step 1 of 5, call start"
 
 
+def test_a_store_that_cannot_be_read_is_undecided() -> None:
+    result = judged(fakes.Unreadable, stories.RESERVED)
+    assert result.verdict is Verdict.UNDECIDED
+    assert result.note == "snapshot found the store unavailable, at step 1 of 5, call start"
+
+
+def test_an_adapter_may_take_apart_what_it_is_given() -> None:
+    for story in stories.STORIES:
+        assert judged(fakes.Greedy, story).verdict is Verdict.PASS, story.id
+
+
 def test_a_vector_that_goes_on_without_a_name_is_undecided() -> None:
     either = stories.start(
         expect=ExpectedOneOf(

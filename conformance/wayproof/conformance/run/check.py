@@ -77,7 +77,7 @@ def carry_out(check: Check, progress: Console) -> Summary:
     if check.fresh and find_spec(FRESH) is None:
         raise WrongInputError("this installation cannot make fresh sequences")
     fresh = [s for s in range(seed, seed + check.fresh) if _wanted(f"fresh/{s}", check.only)]
-    tasks: list[Task] = [*vectors, *_chunks(fresh)]
+    tasks: list[Task] = [*vectors, *chunks(fresh)]
     if not tasks:
         raise WrongInputError(f"no vector's id fits {check.only!r}")
     started = time.monotonic()
@@ -130,7 +130,7 @@ def _wanted(name: str, only: str) -> bool:
     return fnmatch.fnmatchcase(name, only)
 
 
-def _chunks(seeds: Sequence[int]) -> Iterator[Fresh]:
+def chunks(seeds: Sequence[int]) -> Iterator[Fresh]:
     """Runs of consecutive seeds. With a glob there may be gaps between them."""
     first = 0
     for index in range(1, len(seeds) + 1):

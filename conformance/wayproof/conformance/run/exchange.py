@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from wayproof.conformance.protocol.backend import Answer, JsonValue, Refused, World
+from wayproof.conformance.vectors.changes import copied
 from wayproof.spec.journey.digests import canonical_json
 from wayproof.spec.journey.operations import OPERATIONS
 from wayproof.spec.journey.validation import adapter
@@ -41,6 +42,10 @@ class Mismatch(Exception):
         self.expected = expected
         self.observed = observed
         self.clauses = clauses
+
+
+class StoreUnavailable(Exception):
+    """The store could not commit or be read, which the contract always allows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +89,8 @@ def ask(world: World, operation: str, arguments: JsonValue) -> Answered | Declin
         HarnessFault: if the adapter raises, or returns what is no reply.
         Mismatch: if an answer is not the record that the catalogue promises.
     """
-    reply: object = guarded(lambda: world.call(operation, arguments))
+    sent = copied(arguments)  # an adapter may take apart what it is given
+    reply: object = guarded(lambda: world.call(operation, sent))
     if not isinstance(reply, Answer | Refused):
         raise HarnessFault(f"{operation} returned {type(reply).__name__}, which is no reply")
     version: object = reply.record_version

@@ -12,6 +12,7 @@ from wayproof.conformance.run.exchange import (
     Declined,
     HarnessFault,
     Mismatch,
+    StoreUnavailable,
     ask,
     guarded,
 )
@@ -41,10 +42,6 @@ COMPARED_DETAIL: Final = ("outcome", "missing", "journey_id")
 """What the contract fixes of a refusal's detail; the rest only explains."""
 
 
-class _UndecidedError(Exception):
-    """The vector cannot be gone on with, and nothing is wrong so far."""
-
-
 def play(vector: Vector, backend: Backend, capabilities: Collection[str]) -> Result:
     """Play a vector in a new namespace of a backend that advertises ``capabilities``."""
     result = Result(
@@ -68,7 +65,7 @@ def play(vector: Vector, backend: Backend, capabilities: Collection[str]) -> Res
     except HarnessFault as fault:
         verdict = Verdict.HARNESS_FAULT
         note, trace = f"{fault.message}, at {game.place()}", fault.trace
-    except (_UndecidedError, UnknownName) as reason:
+    except (StoreUnavailable, UnknownName) as reason:
         verdict, note = Verdict.UNDECIDED, f"{reason}, at {game.place()}"
     return replace(
         result,
@@ -152,7 +149,7 @@ class _Game:
         if any(canonical_json(observed) == canonical_json(case) for case in cases):
             return
         if isinstance(reply, Declined) and reply.code == RefusalCode.PERSISTENCE_UNAVAILABLE:
-            raise _UndecidedError("the store could not commit")
+            raise StoreUnavailable("the store could not commit")
         expected = cases[0] if len(cases) == 1 else {"one_of": cases}
         codes = [case.get("err", {}).get("code") for case in cases]
         code = observed.get("err", {}).get("code")
@@ -233,7 +230,7 @@ class _Game:
         if after is not None:
             try:
                 found = differences(after, observe(world, self.names).projection)
-            except (HarnessFault, Mismatch):
+            except (HarnessFault, Mismatch, StoreUnavailable):
                 found = {}  # what broke the reads is told already, or comes after the divergence
         if mismatch.kind == "state":
             expected = {pointer: values[0] for pointer, values in found.items()}

@@ -16,10 +16,17 @@ from itertools import pairwise
 from typing import Final
 
 from wayproof.conformance.protocol.backend import World
-from wayproof.conformance.run.exchange import Answered, Mismatch, ask
+from wayproof.conformance.run.exchange import (
+    Answered,
+    Declined,
+    Mismatch,
+    StoreUnavailable,
+    ask,
+)
 from wayproof.conformance.run.names import NamedJourney, Names
 from wayproof.conformance.vectors.format import JsonValue
 from wayproof.spec.journey.records import WorkflowRunListing
+from wayproof.spec.journey.refusals import RefusalCode
 
 PAGE: Final = 100
 """How many records are asked for at once."""
@@ -51,7 +58,8 @@ def observe(world: World, names: Names) -> Observation:
 
     Raises:
         HarnessFault: if the adapter breaks.
-        Mismatch: if a read is refused, or answers what the contract never allows.
+        StoreUnavailable: if a read is refused because of the store.
+        Mismatch: if one is refused otherwise, or answers what the contract never allows.
     """
     projection: dict[str, JsonValue] = {}
     versions: dict[str, int] = {}
@@ -107,6 +115,8 @@ def _read_journey(world: World, journey: NamedJourney) -> dict[str, JsonValue]:
 def _read(world: World, journey: NamedJourney, operation: str, **paging: int) -> Answered:
     arguments = {"access": journey.access, "journey_id": journey.journey_id, **paging}
     reply = ask(world, operation, arguments)
+    if isinstance(reply, Declined) and reply.code == RefusalCode.PERSISTENCE_UNAVAILABLE:
+        raise StoreUnavailable(f"{operation} found the store unavailable")
     if not isinstance(reply, Answered):
         raise Mismatch("read", f"an answer to {operation}", reply.code)
     return reply

@@ -41,10 +41,10 @@ def apply_changes(before: JsonValue, changes: Changes) -> JsonValue:
     Raises:
         UnfittingChange: if a place does not exist.
     """
-    after = _copied(before)
+    after = copied(before)
     places = sorted(changes, key=_order)
     for place in (p for p in places if changes[p] != REMOVED):
-        _set(after, place, _copied(changes[place]))
+        _set(after, place, copied(changes[place]))
     for place in (p for p in reversed(places) if changes[p] == REMOVED):
         _remove(after, place)
     return after
@@ -59,6 +59,13 @@ def value_at(value: JsonValue, pointer: str) -> JsonValue:
     for part in _parts(pointer):
         value = _step_into(value, part, pointer)
     return value
+
+
+def copied(value: JsonValue) -> JsonValue:
+    """A copy that shares nothing; unlike ``copy.deepcopy``'s, not even one part with another."""
+    if isinstance(value, Mapping):
+        return {key: copied(part) for key, part in value.items()}
+    return [copied(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def _compare(
@@ -92,13 +99,6 @@ def _compare_part(
         found[place] = (before, after)
     else:
         _compare(before, after, place, found)
-
-
-def _copied(value: JsonValue) -> JsonValue:
-    # Unlike copy.deepcopy, it does not keep two places the same object that were one before.
-    if isinstance(value, Mapping):
-        return {key: _copied(part) for key, part in value.items()}
-    return [_copied(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def _order(pointer: str) -> list[tuple[int, str]]:
