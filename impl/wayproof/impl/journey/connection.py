@@ -55,18 +55,18 @@ _UNAVAILABLE: Final = frozenset(
 )
 
 
-def connect(path: Path, synchronous: Synchronous) -> Database:
+def connect(path: Path) -> Database:
     """Open a connection that never waits by itself and never begins a transaction by itself."""
     connection = sqlite3.connect(
         path, timeout=0, isolation_level=None, check_same_thread=False, cached_statements=256
     )
-    try:
-        for pragma in (*PRAGMAS, f"synchronous = {synchronous}"):
-            connection.execute(f"PRAGMA {pragma}")
-        return Database(connection, recursive_triggers=False, execute_plugins=False)
-    except BaseException:
-        connection.close()
-        raise
+    return Database(connection, recursive_triggers=False, execute_plugins=False)
+
+
+def set_up(connection: sqlite3.Connection, synchronous: Synchronous) -> None:
+    """Set the connection's pragmas; another process that is just closing can be in the way."""
+    for pragma in (*PRAGMAS, f"synchronous = {synchronous}"):
+        connection.execute(f"PRAGMA {pragma}")
 
 
 class Turns:

@@ -8,7 +8,7 @@ from typing import Final, Self
 
 from sqlite_utils import Database
 
-from wayproof.impl.journey.connection import Synchronous, Turns, connect
+from wayproof.impl.journey.connection import Synchronous, Turns, connect, set_up
 from wayproof.impl.journey.errors import StoreUnavailableError
 from wayproof.impl.journey.migrations import inspect, migrate
 from wayproof.impl.journey.schema import MIGRATIONS
@@ -53,12 +53,14 @@ class SqliteJourneyStore:
         self.path = Path(path)
         inspect(self.path, len(MIGRATIONS))
         try:
-            self.database: Database = connect(self.path, synchronous)
+            self.database: Database = connect(self.path)
         except sqlite3.Error as error:
             raise StoreUnavailableError(f"the store cannot be opened: {error}") from error
         try:
-            self._turns = Turns(self.database.conn, patience_seconds)
-            migrate(self.database.conn, self._turns, MIGRATIONS)
+            connection = self.database.conn
+            self._turns = Turns(connection, patience_seconds)
+            self._turns.alone(lambda: set_up(connection, synchronous))
+            migrate(connection, self._turns, MIGRATIONS)
         except (sqlite3.Error, Refusal) as error:
             self.database.close()
             raise StoreUnavailableError(f"the store cannot be migrated: {error}") from error
