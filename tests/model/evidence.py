@@ -26,6 +26,7 @@ from wayproof.model.journey.properties.contract import (
 from wayproof.model.journey.properties.loading import load_properties
 from wayproof.model.journey.simulate import Played, Simulation
 from wayproof.model.journey.state import State, Terms
+from wayproof.model.journey.step import swept
 from wayproof.spec.journey.requests import Request
 from wayproof.spec.journey.validation import decode
 from wayproof.spec.journey.vocabulary import FailureReason
@@ -137,11 +138,16 @@ def step_of(terms: Terms, before: State, edge: Edge) -> JourneyStep:
     )
 
 
-def tell(terms: Terms, *requests: tuple[int, Request]) -> Iterator[JourneyStep]:
-    """The steps of one story: moments and requests, after a worker has begun the journey."""
+def tell(terms: Terms, *requests: tuple[int, Request | None]) -> Iterator[JourneyStep]:
+    """The steps of one story: moments and requests, or None for a sweep, after a worker has
+    begun the journey."""
     state = State()
     for now, request in (*((0, request) for request in example.BEGUN), *requests):
-        edge = serve(terms, state, request, now)
+        if request is None:
+            after, labels = swept(terms, state, now)
+            edge = Edge(Move.SWEEP, now, None, None, labels, after)
+        else:
+            edge = serve(terms, state, request, now)
         yield step_of(terms, state, edge)
         state = edge.after
 
@@ -169,6 +175,14 @@ def told() -> Iterator[JourneyStep]:
         (SECOND, example.ambiguous("a")),
     )
     yield from tell(example.terms(deadline=SECOND), (SECOND, example.reserve("a", 99)))
+    yield from tell(
+        example.terms(deadline=SECOND, settlement_grace=2 * SECOND),
+        (0, example.reserve("a", 3, lease=SECOND)),
+        (0, example.reserve("b", 3, lease=SECOND)),
+        (0, example.transmit("a")),
+        (0, example.fail()),
+        (2 * SECOND, None),
+    )
     yield from tell(
         example.terms(deadline=SECOND, max_provider_retry_attempts=0),
         (0, example.reserve("a", 9, of="call")),

@@ -90,6 +90,16 @@ def _first_run(**fields: Any) -> JourneyFault:
     return shown_by(change)
 
 
+def _completed(answer: Any) -> dict[str, Any]:
+    if not hasattr(answer, "workflow_runs"):
+        return {}
+    runs = (replace(run, state=WorkflowRunState.COMPLETED) for run in answer.workflow_runs)
+    return {"workflow_runs": tuple(runs)}
+
+
+_all_completed = shown_by(_completed)
+
+
 def _one_token_more(answer: Any) -> dict[str, Any]:
     tokens = answer.tokens
     return {"tokens": replace(tokens, reconciled_tokens=tokens.reconciled_tokens + 1)}
@@ -156,6 +166,13 @@ JOURNEY_FAULTS: Final[dict[str, tuple[JourneyFault, ...]]] = {
     "late_worker_gets_no_lease": (left(lease=Lease(9, 9)), carried_out),
     # idempotency
     "known_operation_is_answered_first": (declined(RefusalCode.JOURNEY_TERMINAL), recounted),
+    "known_beginning_and_end_are_answered_first": (
+        declined(RefusalCode.JOURNEY_TERMINAL),
+        declined(RefusalCode.FENCED),
+        recounted,
+        shown(workflow_run_ids=()),
+        shown(state=WorkflowRunState.QUARANTINED),
+    ),
     "operation_reused_conflicts": (carried_out, recounted),
     # identity
     "records_use_the_one_name": (shown(workflow_sequence_id="app-1"),),
@@ -221,6 +238,7 @@ JOURNEY_FAULTS: Final[dict[str, tuple[JourneyFault, ...]]] = {
         shown(terminal_reason="unknown"),
         shown_by(_reversed),
     ),
+    "outcome_shows_quarantined_runs": (shown(workflow_runs=()), _all_completed),
     "outcome_shows_the_disposition": (shown_by(_promoted),),
     "outcome_never_changes": (_later_end, ends_as(S.RUNNING), with_runs(finished)),
     "second_end_finds_the_first": (carried_out, ends_as(S.CANCELLED, "caller_requested")),

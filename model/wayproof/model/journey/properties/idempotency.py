@@ -15,6 +15,7 @@ from wayproof.model.journey.properties.situation import (
     LIVE,
     OF_OPERATION_ID,
     nothing_changed,
+    workflow_run,
 )
 from wayproof.model.journey.properties.starting import (
     closed_view,
@@ -28,7 +29,12 @@ from wayproof.model.journey.properties.starting import (
 from wayproof.model.journey.state import Operation
 from wayproof.model.journey.world import Journey
 from wayproof.spec.journey.refusals import Refusal, RefusalCode
-from wayproof.spec.journey.requests import JourneyStartRequest, Request
+from wayproof.spec.journey.requests import (
+    BeginJourneyRequest,
+    FinishWorkflowRunRequest,
+    JourneyStartRequest,
+    Request,
+)
 from wayproof.spec.journey.vocabulary import LifecycleState
 
 
@@ -191,6 +197,23 @@ def known_operation_is_answered_first(step: JourneyStep) -> bool | None:
     ):
         return None
     return step.code is None and step.answer == known[0].reply and nothing_changed(step)
+
+
+@journey_contract("idempotency-09")
+def known_beginning_and_end_are_answered_first(step: JourneyStep) -> bool | None:
+    """So is a beginning that was made, and a run's end that was reported: their identities are
+    the journey's entry stage and the run."""
+    request, before = step.request, step.before
+    if before.lifecycle in LIVE and step.now < step.terms.deadline:
+        return None
+    if isinstance(request, BeginJourneyRequest) and before.started_at is not None:
+        entry = tuple(r.workflow_run_id for r in before.runs if r.purpose == "entry")
+        return getattr(step.answer, "workflow_run_ids", None) == entry and nothing_changed(step)
+    if isinstance(request, FinishWorkflowRunRequest):
+        run = workflow_run(before, request.workflow_run_id)
+        if run is not None and run.state in ("stopped", request.outcome):
+            return getattr(step.answer, "state", None) is run.state and nothing_changed(step)
+    return None
 
 
 @journey_contract("idempotency-10")

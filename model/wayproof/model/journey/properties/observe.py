@@ -146,9 +146,9 @@ def snapshot_shows_its_counters(step: JourneyStep) -> bool | None:
 @journey_contract("observe-06")
 def snapshot_shows_cancellation_and_settlement(step: JourneyStep) -> bool | None:
     """Reason, time and deadline of a cancellation once there is one, the accounting deadline
-    once the journey is terminal, and none of them before."""
-    shown, state = _snapshot(step), step.before
-    if shown is None:
+    once the journey is terminal, and none of them before; also in the answer of a cancel."""
+    shown, state = step.answer, step.after
+    if not isinstance(shown, JourneySnapshot):
         return None
     cancellation = state.cancellation
     if cancellation is None:

@@ -25,6 +25,7 @@ from wayproof.spec.journey.vocabulary import (
     Idempotency,
     LifecycleState,
     ReservationState,
+    WorkflowRunState,
 )
 
 
@@ -76,6 +77,24 @@ def outcome_says_what_was_recorded(step: JourneyStep) -> bool | None:
     if not is_terminal(step.before):
         return None
     return outcome_matches(step.answer, step.before)
+
+
+@journey_contract("outcome-03")
+def outcome_shows_quarantined_runs(step: JourneyStep) -> bool | None:
+    """A run that was unfinished at the end is quarantined in the outcome, not completed."""
+    outcome = step.answer
+    if not isinstance(outcome, JourneyExecutionOutcome):
+        return None
+    unfinished = {
+        run.workflow_run_id for run in step.before.runs if run.state is WorkflowRunState.QUARANTINED
+    }
+    if not unfinished:
+        return None
+    return unfinished == {
+        run.workflow_run_id
+        for run in outcome.workflow_runs
+        if run.state is WorkflowRunState.QUARANTINED
+    }
 
 
 @journey_contract("outcome-04")
