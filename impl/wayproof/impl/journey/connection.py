@@ -11,6 +11,7 @@ import random
 import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import Final, Literal, TypeVar
@@ -117,6 +118,7 @@ class Turns:
                 raise _meaning(error) from error
 
     def _begin(self) -> None:
+        self._roll_back()  # nothing is open, unless an earlier rollback failed
         self._connection.execute("BEGIN IMMEDIATE")
 
     def _patiently(self, attempt: Callable[[], Result]) -> Result:
@@ -135,9 +137,11 @@ class Turns:
             time.sleep(random.uniform(0.0, LONGEST_PAUSE_SECONDS))
 
     def _roll_back(self) -> None:
-        # Some errors, such as a full disk, have already rolled back.
+        # Some errors, such as a full disk, have already rolled back. If this fails too, nothing is
+        # committed either, and the next command tries again.
         if self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")
+            with suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
 
 
 def _primary_code(error: sqlite3.Error) -> int:

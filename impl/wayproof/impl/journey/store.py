@@ -63,7 +63,8 @@ class SqliteJourneyStore:
             migrate(connection, self._turns, MIGRATIONS)
         except (sqlite3.Error, Refusal) as error:
             self.database.close()
-            raise StoreUnavailableError(f"the store cannot be migrated: {error}") from error
+            reason = error.__cause__ or error
+            raise StoreUnavailableError(f"the store cannot be migrated: {reason}") from error
         except BaseException:
             self.database.close()
             raise

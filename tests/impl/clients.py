@@ -1,0 +1,173 @@
+"""A journey's client over one open store, and what a store holds, for looking at from outside."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from wayproof.impl.journey import Answered, JourneyService, Refused, Reply, SqliteJourneyStore
+from wayproof.spec.journey.constraints import format_moment, from_milliseconds
+from wayproof.spec.journey.definitions import (
+    EntrypointDeclaration,
+    Registry,
+    SequenceDeclaration,
+    StepDeclaration,
+    WorkflowDeclaration,
+)
+
+NOW: Final = 1_893_456_000_000
+HOUR: Final = 3_600_000
+MINUTE: Final = 60_000
+
+ACCESS: Final[dict[str, Any]] = {
+    "schema_version": "wayproof.journey.execution_access.v1",
+    "tenant_id": "tenant",
+    "owner_id": "owner",
+}
+REGISTRY: Final = Registry(
+    workflows=(WorkflowDeclaration(id="plan"), WorkflowDeclaration(id="draw")),
+    entrypoints=(EntrypointDeclaration(id="front", sequence="build"),),
+    workflow_sequences=(
+        SequenceDeclaration(id="build", steps=(StepDeclaration(workflows=("plan", "draw")),)),
+        SequenceDeclaration(
+            id="long",
+            steps=(StepDeclaration(workflows=("plan",)), StepDeclaration(workflows=("draw",))),
+        ),
+    ),
+)
+
+
+def policy(**changed: Any) -> dict[str, Any]:
+    """A policy with a deadline in one hour."""
+    return {
+        "schema_version": "mozaiks.journey_execution_policy.v1",
+        "deadline_utc": format_moment(from_milliseconds(NOW + HOUR)),
+        "max_total_tokens": 1_000_000,
+        "cancellation_mode": "cooperative",
+        "cancellation_grace_seconds": 60,
+        "accounting_settlement_grace_seconds": 120,
+        "partial_artifact_policy": {"on_non_success": "delete"},
+        **changed,
+    }
+
+
+def start_request(key: str = "key", *, sequence: str = "build", **changed: Any) -> dict[str, Any]:
+    """A start of one journey; ``changed`` changes its policy."""
+    return {
+        "schema_version": "wayproof.journey.start_request.v1",
+        "access": ACCESS,
+        "idempotency_key": key,
+        "workflow_sequence_id": sequence,
+        "entry": {"kind": "stage", "id": "plan"}
+        if sequence == "long"
+        else {"kind": "entrypoint", "id": "front"},
+        "policy": policy(**changed),
+    }
+
+
+@contextmanager
+def serving(path: Path, namespace: str = "test", **options: Any) -> Iterator[JourneyService]:
+    """A namespace of a store for as long as it is needed."""
+    with SqliteJourneyStore(path, **{"synchronous": "NORMAL", **options}) as store:
+        yield store.namespace(namespace, registry=REGISTRY)
+
+
+class Client:
+    """Sends requests for one journey, at a clock that stands still until it is moved."""
+
+    def __init__(self, service: JourneyService, journey_id: str = "", **known: Any) -> None:
+        self.service = service
+        self.journey_id = journey_id
+        self.now = known.pop("now", NOW)
+        self.token: int = known.pop("token", 0)
+        self.runs: list[str] = known.pop("runs", [])
+
+    def send(self, operation: str, **arguments: Any) -> Reply:
+        """One request, whatever is replied."""
+        named = {"access": ACCESS, "journey_id": self.journey_id, **arguments}
+        return self.service.call(operation, named, now=self.now)
+
+    def ask(self, operation: str, **arguments: Any) -> Any:
+        """One request that must be answered."""
+        reply = self.send(operation, **arguments)
+        assert isinstance(reply, Answered), (operation, reply)
+        return reply.value
+
+    def refused(self, operation: str, **arguments: Any) -> str:
+        """One request that must be refused: with what code."""
+        reply = self.send(operation, **arguments)
+        assert isinstance(reply, Refused), (operation, reply)
+        return reply.code.value
+
+    def owner(self, operation: str, **arguments: Any) -> Any:
+        """One request of the owner that must be answered."""
+        return self.ask(operation, fencing_token=self.token, **arguments)
+
+    def lease(self, operation_id: str = "lease", *, milliseconds: int = HOUR) -> None:
+        """Become the journey's owner."""
+        granted = self.ask(
+            "claim_lease",
+            operation_id=operation_id,
+            worker_id="worker",
+            lease_milliseconds=milliseconds,
+        )
+        self.token = granted["fencing_token"]
+
+    def begin(self) -> None:
+        """Become the owner, and start the entry stage."""
+        self.lease()
+        self.runs = self.owner("begin_journey")["workflow_run_ids"]
+
+    def reservation(self, transmission: str, **changed: Any) -> dict[str, Any]:
+        """The arguments of a reservation."""
+        return {
+            "fencing_token": self.token,
+            "workflow_run_id": self.runs[0],
+            "invocation_id": f"invocation-{transmission}",
+            "transmission_id": transmission,
+            "idempotency": "none",
+            "estimated_prompt_tokens": 10,
+            "max_output_tokens": 20,
+            "lease_milliseconds": 10 * MINUTE,
+            **changed,
+        }
+
+    def reserve(self, transmission: str, **changed: Any) -> None:
+        """Reserve one transmission."""
+        self.ask("reserve", **self.reservation(transmission, **changed))
+
+    def transmit(self, transmission: str, **changed: Any) -> None:
+        """Reserve one transmission and let it leave."""
+        self.reserve(transmission, **changed)
+        self.owner("transmit", transmission_id=transmission)
+
+    def respond(self, transmission: str, usage: Any = 25) -> None:
+        """Report the provider's response."""
+        self.ask("report_response", transmission_id=transmission, usage=usage)
+
+
+def started(service: JourneyService, key: str = "key", **changed: Any) -> Client:
+    """The client of a new journey; ``changed`` changes its policy."""
+    reply = service.call("start", start_request(key, **changed), now=NOW)
+    assert isinstance(reply, Answered), reply
+    return Client(service, reply.value["journey_id"])
+
+
+def begun(service: JourneyService, key: str = "key", **changed: Any) -> Client:
+    """The client of a new journey that runs."""
+    client = started(service, key, **changed)
+    client.begin()
+    return client
+
+
+def contents(path: Path) -> list[str]:
+    """Everything that a store holds, as SQL."""
+    with closing(sqlite3.connect(path)) as connection:
+        return list(connection.iterdump())
+
+
+def rows(path: Path, query: str, *values: Any) -> list[Any]:
+    """What a query of one's own finds in a store."""
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(query, values).fetchall()
