@@ -200,8 +200,11 @@ def probing(world: World, scope: Scope) -> Iterator[Call]:
         return
     state = world.journeys[0].state
     token = token_name(state)
-    for read in ("snapshot", "terminal_outcome", "settled_result"):
+    for read in ("snapshot", "list_workflow_runs", "terminal_outcome", "settled_result"):
         yield owned(read)
+    for listing in ("list_reservations", "list_discrepancies"):
+        yield owned(listing)
+        yield owned(listing, after=1, limit=1)
     yield owned("cancel", reason_code="operator_requested")
     yield owned("cancel", reason_code="evaluation_aborted", explanation="the reviewer said stop")
     yield claim(state, scope, operation_id="lease-1")

@@ -279,6 +279,15 @@ def _capabilities() -> Iterator[Draft]:
             family="lifecycle",
             within=withheld(*group),
         )
+    yield draft(
+        "capability",
+        "nothing else in a start makes up for a missing capability",
+        start(SOLO, initial_message="accounting_settlement"),
+        start(SOLO, route_choices=[RICH]),
+        start(SOLO, semantic_references=[GRAPH]),
+        family="lifecycle",
+        within=withheld("accounting_settlement"),
+    )
     for sequence in ("chain", "ask"):
         several = start(Scope(sequence=sequence))
         yield draft(

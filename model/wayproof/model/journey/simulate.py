@@ -20,7 +20,7 @@ from typing import Any
 
 from wayproof.model.journey.properties.contract import JourneyStep, WorldStep
 from wayproof.model.journey.step import swept
-from wayproof.model.journey.transition import Answered, Refused
+from wayproof.model.journey.transition import Answered, Refused, realises
 from wayproof.model.journey.world import FreshIds, World, serve, undecodable
 from wayproof.spec.journey.definitions import Registry
 from wayproof.spec.journey.encoding import encode
@@ -140,6 +140,7 @@ def reconfigure(world: World, registry: Registry, now: int) -> Played:
     )
 
 
+@realises({"restart.kept": "lifecycle-18 start-08"})
 def restart(world: World, now: int) -> Played:
     """Lose everything that is not in the store; the model holds nothing else."""
     return Played(step=_without_request("restart", world, world, now))

@@ -1,0 +1,1 @@
+"""The chain from clause to verdict, derived from the code."""

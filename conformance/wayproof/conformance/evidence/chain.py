@@ -1,0 +1,97 @@
+"""Which rules, properties and vectors stand behind each clause.
+
+clause -> rule -> property -> vector. Nothing here is written by hand: rules name their clauses in
+the model, contracts and invariants theirs in the properties, vectors theirs in the files.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from wayproof.conformance.generate.tags import load_contracts
+from wayproof.conformance.vectors.format import Vector
+from wayproof.model.journey.properties.contract import JOURNEY_CONTRACTS, WORLD_CONTRACTS
+from wayproof.model.journey.properties.invariants import INVARIANTS
+from wayproof.model.journey.transition import RULES
+from wayproof.spec.journey.clauses import Clause, clauses
+
+
+@dataclass(slots=True, kw_only=True)
+class Link:
+    """One clause, and what stands behind it."""
+
+    clause: Clause
+    rules: list[str] = field(default_factory=list)
+    """Labels of the model's rules that realise it."""
+    properties: list[str] = field(default_factory=list)
+    """Names of the step contracts and invariants that state it."""
+    vectors: list[str] = field(default_factory=list)
+    """Ids of the vectors that put it at stake."""
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """What is missing; nothing for a clause that cannot be seen from outside, or that a later
+        revision judges."""
+        if self.clause.status == "planned":
+            return ("planned",)
+        if self.clause.observability != "black_box":
+            return ()
+        named = {"rule": self.rules, "property": self.properties, "vector": self.vectors}
+        return tuple(f"no {name}" for name, found in named.items() if not found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chain:
+    """All links, and what hangs on nothing."""
+
+    links: dict[str, Link]
+    unknown: tuple[str, ...]
+    """Clause ids that some rule, property or vector names and the register does not know."""
+    idle_rules: tuple[str, ...]
+    """Rules that realise no clause."""
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Everything that keeps the chain from being whole."""
+        return (
+            *(f"unknown clause {clause}" for clause in self.unknown),
+            *(f"rule {label} realises no clause" for label in self.idle_rules),
+            *(f"{link.clause.id}: {gap}" for link in self.links.values() for gap in link.gaps),
+        )
+
+
+def derive(vectors: Iterable[Vector]) -> Chain:
+    """The chain, from the code as it stands and these vectors."""
+    load_contracts()
+    links = {clause.id: Link(clause=clause) for clause in clauses().values()}
+    unknown: set[str] = set()
+
+    def hang(on: Iterable[str], kind: str, name: str) -> None:
+        for clause in on:
+            if clause in links:
+                getattr(links[clause], kind).append(name)
+            else:
+                unknown.add(clause)
+
+    for rule in RULES.values():
+        hang(rule.clauses, "rules", rule.label)
+    for contract in (*JOURNEY_CONTRACTS.values(), *WORLD_CONTRACTS.values()):
+        hang(contract.clauses, "properties", contract.name)
+    for invariant in INVARIANTS.values():
+        hang(invariant.clauses, "properties", invariant.name)
+    for vector in vectors:
+        at_stake = {*vector.clauses, *(c for step in vector.steps for c in step.clauses)}
+        hang(sorted(at_stake), "vectors", vector.id)
+    return Chain(
+        links=links,
+        unknown=tuple(sorted(unknown)),
+        idle_rules=tuple(rule.label for rule in RULES.values() if not rule.clauses),
+    )
+
+
+def by_section(chain: Chain) -> dict[str, list[Link]]:
+    """The links by the section of the contract that states them."""
+    sections: dict[str, list[Link]] = defaultdict(list)
+    for link in chain.links.values():
+        sections[link.clause.section].append(link)
+    return dict(sections)
