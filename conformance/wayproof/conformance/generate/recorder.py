@@ -88,7 +88,7 @@ class _Recording:
         return Vector(
             id=f"{self.draft.family}/{self.draft.topic}/{number:04d}",
             title=self.draft.title,
-            why=self.draft.why or clause_register()[clauses[0]].text,
+            why=clause_register()[clauses[0]].text,
             clauses=clauses,
             rests_on=tuple(sorted(rests_on)),
             requires=tuple(sorted(self._required())),

@@ -71,8 +71,6 @@ class Draft:
     focus: int
     """Index of the first action that the story is about; those before only lead there."""
     title: str
-    why: str = ""
-    """Empty: the sentence of the first clause that the focus puts at stake."""
 
 
 def call(operation: str, **arguments: JsonValue) -> Call:

@@ -17,6 +17,7 @@ from wayproof.conformance.generate.recorder import Undecidable, record
 from wayproof.conformance.generate.scripts import Draft
 from wayproof.conformance.generate.selection import merged, select
 from wayproof.conformance.vectors.format import CallStep, TickStep, Vector
+from wayproof.spec.journey.clauses import clauses
 from wayproof.spec.journey.digests import canonical_json, digest_of
 
 Progress = Callable[[str, int], None]
@@ -75,7 +76,15 @@ def build(progress: Progress = lambda _stage, _done: None) -> tuple[Vector, ...]
         numbers[place] += 1
         number = numbers[place]
         vectors.append(replace(vector, id=f"{draft.family}/{draft.topic}/{number:04d}"))
-    return tuple(vectors)
+    return tuple(_explained(vectors))
+
+
+def _explained(vectors: list[Vector]) -> Iterator[Vector]:
+    """The vectors, each with the sentence of the rarest clause that its focus puts at stake."""
+    told = Counter(clause for vector in vectors for clause in vector.clauses)
+    for vector in vectors:
+        rarest = min(vector.clauses, key=lambda clause: (told[clause], clause))
+        yield replace(vector, why=clauses()[rarest].text)
 
 
 def signature_of(vector: Vector) -> str:

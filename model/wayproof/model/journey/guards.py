@@ -65,7 +65,7 @@ def recorded(state: State, operation_id: str, request: Request, reply: object) -
     return state._replace(operations=(*state.operations, operation))
 
 
-@realises({"refused.unknown_workflow_run": "run-08 precedence-10 identity-03"})
+@realises({"refused.unknown_workflow_run": "run-08 precedence-10"})
 def find_run(state: State, workflow_run_id: str) -> Run | Transition:
     """The run of that id, or the refusal."""
     for run in state.runs:
@@ -91,9 +91,9 @@ def fenced(state: State, fencing_token: int, now: int) -> Transition | None:
 @realises(
     {
         "refused.deadline_expired": (
-            "deadline-04 deadline-05 deadline-06 deadline-07 deadline-08 deadline-09 deadline-12"
+            "deadline-05 deadline-06 deadline-07 deadline-08 deadline-09 deadline-12"
         ),
-        "refused.journey_terminal": "lifecycle-03 lifecycle-16 lease-05 outcome-06 outcome-07",
+        "refused.journey_terminal": "lifecycle-03 lifecycle-16 lease-05 precedence-07 outcome-06 outcome-07",
         "refused.journey_cancelling": "cancel-06 cancel-07 precedence-02 precedence-03 lease-06",
     }
 )

@@ -121,7 +121,7 @@ def heartbeat(terms: Terms, state: State, request: HeartbeatRequest, now: int) -
 
 @realises(
     {
-        "begin_journey.begun": "lifecycle-02 run-01 run-02 run-03 run-04 run-05 identity-01 identity-02",
+        "begin_journey.begun": "lifecycle-02 run-01 run-02 run-03 lifecycle-11 run-04 run-05 identity-01 identity-02",
         "begin_journey.replayed": "idempotency-09 observe-13",
     }
 )
@@ -316,7 +316,7 @@ def claim_attempt(terms: Terms, state: State, request: ClaimAttemptRequest, now:
 
 @realises(
     {
-        "complete_journey.completed": "lifecycle-08 lifecycle-14 precedence-07 reason-02",
+        "complete_journey.completed": "lifecycle-08 lifecycle-14 reason-02",
         "complete_journey.incomplete": "lifecycle-12 lifecycle-10",
     }
 )
@@ -348,7 +348,7 @@ def _prevents_completion(run: Run) -> bool:
     )
 
 
-@realises({"fail_journey.failed": "lifecycle-05 precedence-07 reason-06 reason-07 transmission-03"})
+@realises({"fail_journey.failed": "lifecycle-05 reason-06 reason-07 transmission-03"})
 def fail_journey(terms: Terms, state: State, request: FailJourneyRequest, now: int) -> Transition:
     """Fail a pending or running journey for a reason that its owner states."""
     refused = fenced(state, request.fencing_token, now)

@@ -56,7 +56,7 @@ def known_transmission(state: State, transmission_id: str) -> Transmission | Tra
 
 @realises(
     {
-        "reserve.replayed": "reservation-13 identity-06",
+        "reserve.replayed": "reservation-13",
         "reserve.transmission_conflict": "reservation-14",
         "reserve.invocation_conflict": "identity-05 group-08",
     }

@@ -140,7 +140,7 @@ def reconfigure(world: World, registry: Registry, now: int) -> Played:
     )
 
 
-@realises({"restart.kept": "lifecycle-18 start-08"})
+@realises({"restart.kept": "lifecycle-18 start-08 policy-12"})
 def restart(world: World, now: int) -> Played:
     """Lose everything that is not in the store; the model holds nothing else."""
     return Played(step=_without_request("restart", world, world, now))

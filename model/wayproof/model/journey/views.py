@@ -43,7 +43,7 @@ def moment(milliseconds: int | None) -> datetime | None:
             "observe-01 observe-02 observe-03 observe-04 observe-05 observe-06 observe-07 "
             "observe-10 observe-11 observe-13 observe-14 outcome-01 outcome-02 outcome-03 "
             "outcome-04 outcome-09 outcome-10 outcome-11 usage-02 usage-04 group-01 group-04 "
-            "reason-01 lifecycle-01 compat-01 counter-08 policy-12 deadline-03"
+            "reason-01 lifecycle-01 compat-01 counter-08 deadline-03"
         ),
     }
 )

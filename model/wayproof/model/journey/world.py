@@ -91,7 +91,7 @@ def serve(world: World, request: requests.Request, now: int, fresh_ids: FreshIds
 
 @realises(
     {
-        "decode.unknown_operation": "identity-04",
+        "decode.unknown_operation": "precedence-10",
         "decode.unsupported_schema_version": "policy-01",
         "decode.unsupported_cancellation_reason": "reason-09",
         "decode.invalid_request": (
@@ -149,10 +149,10 @@ def refused(
 @realises(
     {
         "start.created": (
-            "start-08 start-09 identity-01 identity-02 definition-01 definition-02 "
+            "start-09 identity-01 identity-02 definition-01 definition-02 "
             "definition-03 definition-04 definition-07 definition-08 route-05 policy-03 "
-            "policy-13 access-02 access-03 idempotency-07 compiler-01 capability-02 "
-            "capability-05 settle-01 lifecycle-11"
+            "policy-13 access-02 access-03 idempotency-07 compiler-01 "
+            "settle-01"
         ),
         "start.replayed": "idempotency-01 idempotency-02 idempotency-03 idempotency-08",
         "start.idempotency_conflict": "idempotency-04 idempotency-05 idempotency-06",
