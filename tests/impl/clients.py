@@ -83,6 +83,10 @@ class Client:
         self.token: int = known.pop("token", 0)
         self.runs: list[str] = known.pop("runs", [])
 
+    def elsewhere(self, service: JourneyService) -> "Client":
+        """The same client, as another process with the same knowledge."""
+        return Client(service, self.journey_id, now=self.now, token=self.token, runs=self.runs)
+
     def send(self, operation: str, **arguments: Any) -> Reply:
         """One request, whatever is replied."""
         named = {"access": ACCESS, "journey_id": self.journey_id, **arguments}
