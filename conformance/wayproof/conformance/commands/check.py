@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+WRONG_INPUT = 2
 COULD_NOT_RUN = 3
 
 
@@ -88,7 +89,8 @@ def check(
     try:
         summary = carry_out(wanted, Console(stderr=True))
     except WrongInputError as error:
-        raise typer.BadParameter(str(error)) from error
+        sys.stderr.write(f"error: {error}\n")
+        raise typer.Exit(WRONG_INPUT) from error
     except CouldNotRunError as error:
         sys.stderr.write(f"{error.trace}error: {backend} could not be run: {error.message}\n")
         raise typer.Exit(COULD_NOT_RUN) from error
