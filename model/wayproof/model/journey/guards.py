@@ -93,7 +93,9 @@ def fenced(state: State, fencing_token: int, now: int) -> Transition | None:
         "refused.deadline_expired": (
             "deadline-05 deadline-06 deadline-07 deadline-08 deadline-09 deadline-12"
         ),
-        "refused.journey_terminal": "lifecycle-03 lifecycle-16 lease-05 precedence-07 outcome-06 outcome-07",
+        "refused.journey_terminal": (
+            "lifecycle-03 lifecycle-16 lease-05 precedence-07 outcome-06 outcome-07"
+        ),
         "refused.journey_cancelling": "cancel-06 cancel-07 precedence-02 precedence-03 lease-06",
     }
 )

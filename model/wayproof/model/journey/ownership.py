@@ -121,7 +121,8 @@ def heartbeat(terms: Terms, state: State, request: HeartbeatRequest, now: int) -
 
 @realises(
     {
-        "begin_journey.begun": "lifecycle-02 run-01 run-02 run-03 lifecycle-11 run-04 run-05 identity-01 identity-02",
+        "begin_journey.begun": "lifecycle-02 run-01 run-02 run-03 "
+        "lifecycle-11 run-04 run-05 identity-01 identity-02",
         "begin_journey.replayed": "idempotency-09 observe-13",
     }
 )

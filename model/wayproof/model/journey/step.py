@@ -107,10 +107,10 @@ def settled_states(terms: Terms, state: State, now: int) -> frozenset[State]:
     while frontier:
         before = frontier.pop()
         for after, _label in internal_steps(terms, before, now):
-            after = versioned(before, after)
-            if after not in reached:
-                reached.add(after)
-                frontier.append(after)
+            raised = versioned(before, after)
+            if raised not in reached:
+                reached.add(raised)
+                frontier.append(raised)
     return frozenset(reached)
 
 
