@@ -58,12 +58,11 @@ def grant_adds_one_record(step: JourneyStep) -> bool | None:
     """At stake when a transmission is granted its reservation."""
     if not is_newly_granted(step):
         return None
-    *earlier, added = step.after.transmissions
+    added = named_after(step)
     return (
-        tuple(earlier) == step.before.transmissions
-        and added == named_after(step)
+        added is not None
+        and step.after.transmissions == (*step.before.transmissions, added)
         and added.state in frozenset(ReservationState)
-        and all(added.transmission_id != record.transmission_id for record in earlier)
     )
 
 
