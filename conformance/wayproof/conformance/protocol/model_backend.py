@@ -4,6 +4,7 @@ import pickle
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import count
+from types import ModuleType
 from typing import Final
 
 from wayproof.conformance.protocol.backend import (
@@ -14,8 +15,7 @@ from wayproof.conformance.protocol.backend import (
     Reply,
     WorldSetup,
 )
-from wayproof.model.journey.transition import Answered
-from wayproof.model.journey.world import World, serve, sweep_world
+from wayproof.model.journey import world as model_world
 from wayproof.spec.journey.definitions import Registry
 from wayproof.spec.journey.refusals import Refusal
 from wayproof.spec.journey.validation import decode, decode_record, detail_of, encode
@@ -28,12 +28,15 @@ CAPABILITIES: Final = tuple(c for c in Capability if c in POLICY_CAPABILITIES)
 class ModelWorld:
     """One namespace of the model: a value, and the clock."""
 
-    def __init__(self, world: World, now: int, numbers: "count[int]") -> None:
+    def __init__(
+        self, world: model_world.World, now: int, numbers: "count[int]", source: ModuleType
+    ) -> None:
         self.world = world
         self.now = now
         self.labels: tuple[str, ...] = ()
         """The rules that the last call or sweep applied."""
         self._numbers = numbers
+        self._source = source
 
     def call(self, operation: str, arguments: JsonValue) -> Reply:
         """Serve one request at the world's present moment."""
@@ -42,11 +45,11 @@ class ModelWorld:
         except Refusal as refusal:
             self.labels = (f"refused.{refusal.code}",)
             return Refused(code=refusal.code.value, detail=dict(refusal.detail))
-        served = serve(self.world, request, self.now, self._fresh_ids)
+        served = self._source.serve(self.world, request, self.now, self._fresh_ids)
         self.world, self.labels = served.world, served.labels
         version = served.record_version
         reply = served.reply
-        if isinstance(reply, Answered):
+        if isinstance(reply, self._source.Answered):
             return Answer(value=encode(reply.record), record_version=version)
         if isinstance(reply, Refusal):
             detail = reply.detail
@@ -60,7 +63,7 @@ class ModelWorld:
 
     def sweep(self) -> None:
         """Let everything that is due take effect."""
-        self.world, self.labels = sweep_world(self.world, self.now)
+        self.world, self.labels = self._source.sweep_world(self.world, self.now)
 
     def reconfigure(self, registry: Mapping[str, JsonValue]) -> None:
         """Replace the registry."""
@@ -78,9 +81,13 @@ class ModelWorld:
 
 
 class ModelBackend:
-    """The model over no store at all."""
+    """The model over no store at all.
 
-    def __init__(self) -> None:
+    ``source`` is the model's ``world.py`` or that of a copy of the model.
+    """
+
+    def __init__(self, source: ModuleType = model_world) -> None:
+        self._source = source
         self._numbers = count(1)  # of all its worlds, since an id is unique in its store
 
     def hello(self) -> Hello:
@@ -89,11 +96,11 @@ class ModelBackend:
 
     def open(self, name: str, setup: WorldSetup) -> ModelWorld:
         """Open a new, empty namespace."""
-        world = World(
+        world = self._source.World(
             registry=decode_record(Registry, setup.registry),
             capabilities=frozenset(CAPABILITIES) - set(setup.withheld_capabilities),
         )
-        return ModelWorld(world, setup.now, self._numbers)
+        return ModelWorld(world, setup.now, self._numbers, self._source)
 
     def close(self) -> None:
         """Nothing is left behind."""

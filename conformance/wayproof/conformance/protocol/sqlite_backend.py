@@ -6,6 +6,8 @@ import tempfile
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 from wayproof.conformance.protocol.backend import (
     Answer,
@@ -16,27 +18,35 @@ from wayproof.conformance.protocol.backend import (
     WorldSetup,
 )
 from wayproof.conformance.protocol.load import Synchronous
-from wayproof.impl.journey import replies
-from wayproof.impl.journey.service import JourneyService
-from wayproof.impl.journey.store import ADVERTISED, SqliteJourneyStore
+from wayproof.impl import journey
 from wayproof.spec.journey.definitions import Registry
 from wayproof.spec.journey.validation import decode_record
 
 
 class SqliteBackend:
-    """One store in a temporary directory of its own."""
+    """One store in a temporary directory of its own.
 
-    def __init__(self, *, synchronous: Synchronous = "NORMAL") -> None:
+    ``package`` is ``wayproof.impl.journey`` or a copy of it.
+    """
+
+    def __init__(
+        self, *, synchronous: Synchronous = "NORMAL", package: ModuleType = journey
+    ) -> None:
+        self.package = package
         self._folder = Path(tempfile.mkdtemp(prefix="wayproof-store-"))
         self._synchronous = synchronous
-        self.store = self._open_store()
+        try:
+            self.store = self._open_store()
+        except BaseException:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise
 
     def hello(self) -> Hello:
         """Introduce itself."""
         return Hello(
             name="sqlite",
             version=version("wayproof"),
-            capabilities=tuple(capability.value for capability in ADVERTISED),
+            capabilities=tuple(capability.value for capability in self.package.ADVERTISED),
         )
 
     def open(self, name: str, setup: WorldSetup) -> "SqliteWorld":
@@ -53,8 +63,11 @@ class SqliteBackend:
         self.store.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _open_store(self) -> SqliteJourneyStore:
-        return SqliteJourneyStore(self._folder / "store.db", synchronous=self._synchronous)
+    def _open_store(self) -> journey.SqliteJourneyStore:
+        store: journey.SqliteJourneyStore = self.package.SqliteJourneyStore(
+            self._folder / "store.db", synchronous=self._synchronous
+        )
+        return store
 
 
 class SqliteWorld:
@@ -64,15 +77,17 @@ class SqliteWorld:
         self._backend = backend
         self._name = name
         self._registry = decode_record(Registry, setup.registry)
-        self._capabilities = frozenset(ADVERTISED) - set(setup.withheld_capabilities)
+        self._capabilities = frozenset(backend.package.ADVERTISED) - set(
+            setup.withheld_capabilities
+        )
         self._now = setup.now
         self._store = backend.store
         self._service = self._open_service()
 
     def call(self, operation: str, arguments: JsonValue) -> Reply:
         """Serve one request at the world's present moment."""
-        reply = self._current_service().call(operation, arguments, now=self._now)
-        if isinstance(reply, replies.Answered):
+        reply: Any = self._current_service().call(operation, arguments, now=self._now)
+        if isinstance(reply, self._backend.package.Answered):
             return Answer(value=reply.value, record_version=reply.record_version)
         return Refused(
             code=reply.code.value, detail=reply.detail, record_version=reply.record_version
@@ -98,13 +113,13 @@ class SqliteWorld:
     def close(self) -> None:
         """Forget the namespace; its rows stay in the store until that is removed."""
 
-    def _current_service(self) -> JourneyService:
+    def _current_service(self) -> journey.JourneyService:
         if self._store is not self._backend.store:  # some namespace was restarted
             self._store = self._backend.store
             self._service = self._open_service()
         return self._service
 
-    def _open_service(self) -> JourneyService:
+    def _open_service(self) -> journey.JourneyService:
         return self._store.namespace(
             self._name, registry=self._registry, capabilities=self._capabilities
         )

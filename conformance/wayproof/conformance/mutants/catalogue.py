@@ -1,0 +1,106 @@
+"""All mutants there are, of every set, in one form."""
+
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Final, Literal
+
+from wayproof.conformance.mutants.load import load_mutant
+from wayproof.conformance.mutants.mutant import Mutant
+from wayproof.conformance.protocol.backend import Backend
+from wayproof.spec.journey.clauses import clauses
+
+SetName = Literal["named", "blind", "generated"]
+"""Named mutants were written with the vectors in view, blind ones without; generated ones come
+from the model's source."""
+
+SETS: Final[tuple[SetName, ...]] = ("named", "blind", "generated")
+
+
+class CatalogueError(Exception):
+    """Mutants that are not as they have to be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One mutant that the suite has to kill."""
+
+    name: str
+    set: SetName
+    clauses: tuple[str, ...]
+    """What it breaks, the sentence it was made for first."""
+    fault: str
+    excuse: str
+    """Why it may survive; empty if it must not."""
+    load: Callable[[], Backend]
+    """Make its backend; raises ``load.MutantError``."""
+    sound: Literal["sqlite", "model"]
+    """What it is a mutant of."""
+
+
+def candidates_of(sets: Iterable[SetName] = SETS) -> tuple[Candidate, ...]:
+    """The mutants of some sets, by set and name.
+
+    Raises:
+        CatalogueError: if a name is given twice, a clause is not in the register or missing, or a
+            module offers no ``MUTANTS``.
+    """
+    found = [candidate for name in SETS if name in sets for candidate in _set(name)]
+    check_candidates(found)
+    return tuple(found)
+
+
+def check_candidates(candidates: Iterable[Candidate]) -> None:
+    """Check names and clauses.
+
+    Raises:
+        CatalogueError: see :func:`candidates_of`.
+    """
+    names: set[str] = set()
+    for candidate in candidates:
+        if candidate.name in names:
+            raise CatalogueError(f"two mutants are called {candidate.name}")
+        names.add(candidate.name)
+        if not candidate.clauses:
+            raise CatalogueError(f"{candidate.name} breaks no clause")
+        for clause in candidate.clauses:
+            if clause not in clauses():
+                raise CatalogueError(f"{candidate.name} breaks {clause}, which is no clause")
+
+
+def candidate_of(mutant: Mutant, name: SetName) -> Candidate:
+    """A written mutant as a candidate."""
+    return Candidate(
+        name=mutant.name,
+        set=name,
+        clauses=mutant.clauses,
+        fault=mutant.fault,
+        excuse=mutant.equivalent,
+        load=partial(load_mutant, mutant),
+        sound="sqlite",
+    )
+
+
+def _set(name: SetName) -> list[Candidate]:
+    if name == "generated":
+        return []
+    mutants = _written(f"{__package__}.{name}")
+    return sorted(
+        (candidate_of(mutant, name) for mutant in mutants), key=lambda candidate: candidate.name
+    )
+
+
+def _written(package: str) -> Iterator[Mutant]:
+    """The ``MUTANTS`` of every module in a folder; none if there is no such folder."""
+    spec = find_spec(package)
+    if spec is None or spec.submodule_search_locations is None:
+        return
+    for found in pkgutil.iter_modules(spec.submodule_search_locations, f"{package}."):
+        module = import_module(found.name)
+        mutants: object = getattr(module, "MUTANTS", None)
+        if not isinstance(mutants, tuple) or not all(isinstance(m, Mutant) for m in mutants):
+            raise CatalogueError(f"{found.name} has no MUTANTS: tuple[Mutant, ...]")
+        yield from mutants
