@@ -24,9 +24,9 @@ from wayproof.conformance.generate.scripts import (
 from wayproof.conformance.vectors.names import substitute
 from wayproof.model.journey import simulate
 from wayproof.model.journey.lifecycle import LIVE, cutoff
+from wayproof.model.journey.relation import settled_states
 from wayproof.model.journey.simulate import Played
 from wayproof.model.journey.state import State, Terms
-from wayproof.model.journey.step import settled_states
 from wayproof.model.journey.totals import OPEN
 from wayproof.model.journey.transition import Answered
 from wayproof.model.journey.world import FreshIds, World

@@ -23,9 +23,9 @@ from wayproof.model.journey.properties.contract import JOURNEY_CONTRACTS, Journe
 from wayproof.model.journey.properties.invariants import INVARIANTS
 from wayproof.model.journey.properties.legality import illegal_changes
 from wayproof.model.journey.properties.loading import load_properties
+from wayproof.model.journey.relation import allowed, internal_steps, settled_states
 from wayproof.model.journey.state import State, Terms
-from wayproof.model.journey.step import allowed, settled_states, step, swept, versioned
-from wayproof.model.journey.sweeps import internal_steps
+from wayproof.model.journey.step import step, swept, versioned
 from wayproof.model.journey.transition import Reply
 from wayproof.spec.journey.requests import BeginJourneyRequest, Request, StartWorkflowRunRequest
 from wayproof.spec.journey.vocabulary import TERMINAL_STATES, AccountingStatus

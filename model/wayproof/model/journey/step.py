@@ -15,8 +15,8 @@ from wayproof.model.journey.ownership import (
 from wayproof.model.journey.reports import report_ambiguity, report_response, report_unsent
 from wayproof.model.journey.reservations import renew_reservation, reserve, transmit
 from wayproof.model.journey.state import Cancellation, State, Terms
-from wayproof.model.journey.sweeps import internal_steps, sweep
-from wayproof.model.journey.transition import Reply, Transition, realises
+from wayproof.model.journey.sweeps import sweep
+from wayproof.model.journey.transition import Transition, realises
 from wayproof.model.journey.views import read, snapshot
 from wayproof.spec.journey import requests
 from wayproof.spec.journey.vocabulary import LifecycleState
@@ -97,30 +97,3 @@ def swept(terms: Terms, state: State, now: int) -> tuple[State, tuple[str, ...]]
     """The state after a sweep, and the labels of what was due."""
     after, labels = sweep(terms, state, now)
     return versioned(state, after), labels
-
-
-def settled_states(terms: Terms, state: State, now: int) -> frozenset[State]:
-    """Every state that a backend may be in now: the given one, and each that any number of
-    internal steps leads to."""
-    reached = {state}
-    frontier = [state]
-    while frontier:
-        before = frontier.pop()
-        for after, _label in internal_steps(terms, before, now):
-            raised = versioned(before, after)
-            if raised not in reached:
-                reached.add(raised)
-                frontier.append(raised)
-    return frozenset(reached)
-
-
-def allowed(
-    terms: Terms, state: State, request: requests.Request, now: int, run_ids: tuple[str, ...] = ()
-) -> frozenset[tuple[State, Reply]]:
-    """The relation: every answer to a request, with the state that goes with it, whether or not
-    what is due was taken before. :func:`step` is one of them."""
-    return frozenset(
-        (transition.state, transition.reply)
-        for before in settled_states(terms, state, now)
-        for transition in (step(terms, before, request, now, run_ids),)
-    )

@@ -1,11 +1,6 @@
-"""What falls due by time, one internal step each, and the sweep that takes them in order.
-
-The specification is a relation: an eager backend may take any due step by itself, at any moment
-after it fell due, and may release a reservation early that can no longer be transmitted.
-"""
+"""What falls due by time, one internal step each, and the sweep that takes them in order."""
 
 from wayproof.model.journey.accounting import settle_if_final
-from wayproof.model.journey.guards import is_live
 from wayproof.model.journey.lifecycle import close_accounting, cut_off, end_cancelled, expire
 from wayproof.model.journey.reports import charge_ambiguous
 from wayproof.model.journey.state import State, Terms, Transmission
@@ -80,37 +75,3 @@ def sweep(terms: Terms, state: State, now: int) -> Step:
         state = closed
         labels.append("accounting.deadline")
     return state, tuple(labels)
-
-
-@realises({"lease.released_early": "reservation-15"})
-def internal_steps(terms: Terms, state: State, now: int) -> tuple[tuple[State, str], ...]:
-    """Every single step that a backend may take by itself now, each with its label.
-
-    At or after the deadline a lapsed lease cannot end the journey before the deadline does, so
-    the deadline is then the only step.
-    """
-    expired = expire(terms, state, now)
-    if expired is not None:
-        return ((expired, "deadline.expired"),)
-    steps: list[tuple[State, str]] = []
-    for label, after in (
-        ("cancellation.cutoff", cut_off(terms, state, now)),
-        ("cancellation.quiet", quiet(terms, state, now)),
-        ("accounting.deadline", close_accounting(state, now)),
-    ):
-        if after is not None:
-            steps.append((after, label))
-    for transmission in state.transmissions:
-        if is_lapsed(transmission, now):
-            steps.append(lapse(terms, state, transmission, now))
-        elif may_release_early(state, transmission, now):
-            steps.append((release(state, transmission, now), "lease.released_early"))
-    return tuple(steps)
-
-
-def may_release_early(state: State, transmission: Transmission, now: int) -> bool:
-    """Whether a reserved reservation can never be transmitted any more."""
-    return transmission.state is ReservationState.RESERVED and (
-        state.lifecycle not in (LifecycleState.PENDING, LifecycleState.RUNNING)
-        or not is_live(state, transmission.fencing_token, now)
-    )

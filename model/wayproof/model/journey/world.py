@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from wayproof.model.journey.state import State, Terms
-from wayproof.model.journey.step import settled_states, step, swept
+from wayproof.model.journey.step import step, swept
 from wayproof.model.journey.transition import Answered, Reply, realises
 from wayproof.spec.journey import requests
 from wayproof.spec.journey.constraints import to_milliseconds
@@ -275,17 +275,3 @@ def sweep_world(world: World, now: int) -> tuple[World, tuple[str, ...]]:
         world = world.with_state(journey.terms.journey_id, state)
         labels.extend(applied)
     return world, tuple(labels)
-
-
-def reachable_worlds(world: World, now: int) -> tuple[World, ...]:
-    """Every world that due internal steps may have led to, the given one first."""
-    worlds: tuple[World, ...] = (world,)
-    for journey in world.journeys:
-        states = settled_states(journey.terms, journey.state, now)
-        ordered = [journey.state, *sorted(states - {journey.state}, key=repr)]
-        worlds = tuple(
-            before.with_state(journey.terms.journey_id, state)
-            for before in worlds
-            for state in ordered
-        )
-    return worlds
