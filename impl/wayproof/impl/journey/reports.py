@@ -94,13 +94,12 @@ def _awaits_usage(tx: Transaction, reservation: ReservationRow) -> bool:
 
 
 def _fits(tx: Transaction, reservation: ReservationRow, usage: int) -> bool:
-    """Whether every token total can hold the usage once it has replaced what the group is
-    charged now."""
+    """Whether the totals can hold the usage in place of what the group stands for now. What is
+    reserved counts too: it may still have to be charged."""
     row = tx.row
-    group = exposure_of(tx, reservation)
-    reconciled = row.reconciled_tokens + max(0, usage - group.reconciled)
-    conservative = row.conservatively_committed_tokens - group.conservative
-    return max(reconciled + conservative, row.observed_actual_tokens + usage) <= MAXIMUM_INTEGER
+    held = row.reconciled_tokens + row.conservatively_committed_tokens + row.reserved_tokens
+    replaced = held - exposure_of(tx, reservation).total + usage
+    return max(replaced, row.observed_actual_tokens + usage) <= MAXIMUM_INTEGER
 
 
 def _charge(tx: Transaction, reservation: ReservationRow) -> ReservationRow:

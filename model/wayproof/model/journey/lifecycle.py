@@ -80,7 +80,7 @@ def end_over_budget(terms: Terms, state: State, now: int, reason: TerminalReason
     {
         "deadline.expired": (
             "lifecycle-06 deadline-04 deadline-01 "
-            "deadline-02 precedence-04 precedence-08 precedence-12"
+            "deadline-02 precedence-04 precedence-08 precedence-12 "
             "reason-02"
         ),
     }
