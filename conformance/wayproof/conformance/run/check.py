@@ -23,6 +23,7 @@ from wayproof.conformance.report.known import (
     with_known,
 )
 from wayproof.conformance.report.summary import Summary, summarize
+from wayproof.conformance.run.handshake import judge_handshake
 from wayproof.conformance.run.suite import CouldNotRunError, run_suite
 from wayproof.conformance.run.verdict import Result, Verdict
 from wayproof.conformance.run.worker import FRESH, Fresh, Task
@@ -96,6 +97,8 @@ def carry_out(check: Check, progress: Console) -> Summary:
         for message in messages:
             if isinstance(message, Hello):
                 hello = message
+                if (wrong := judge_handshake(hello)) is not None:
+                    results.append(with_known(wrong, known))
                 continue
             results.append(result := with_known(message, known))
             visible = time.monotonic() - started > PATIENCE_SECONDS
