@@ -12,7 +12,15 @@ from importlib import resources
 from itertools import chain
 from pathlib import Path
 
-from wayproof.conformance.generate import bounds, coverage, instants, refusals, starts, stories
+from wayproof.conformance.generate import (
+    bounds,
+    coverage,
+    histories,
+    instants,
+    refusals,
+    starts,
+    stories,
+)
 from wayproof.conformance.generate.recorder import Undecidable, record
 from wayproof.conformance.generate.scripts import Draft
 from wayproof.conformance.generate.selection import merged, select
@@ -27,7 +35,7 @@ Progress = Callable[[str, int], None]
 def drafts() -> Iterator[Draft]:
     """Every draft, family by family."""
     yield from starts.drafts()
-    yield from stories.histories()
+    yield from histories.histories()
     yield from bounds.drafts()
     yield from refusals.nearly_owners()
     yield from refusals.unknown_operations()
