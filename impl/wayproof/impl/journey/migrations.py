@@ -22,8 +22,11 @@ _HEADER_BYTES: Final = 100
 _MAGIC: Final = b"SQLite format 3\x00"
 
 
-def inspect(path: Path, known: int) -> None:
+def inspect(path: Path, known: int, patience_seconds: float) -> None:
     """Refuse a file that is not a store of version 0 (empty or absent) to ``known``.
+
+    ``patience_seconds`` bounds how long another process that is just opening or closing the store
+    is waited for.
 
     Raises:
         ForeignFileError: it is something else.
@@ -45,16 +48,18 @@ def inspect(path: Path, known: int) -> None:
         raise ForeignFileError("the database is not a journey store")
     found = int.from_bytes(header[60:64], "big")
     if logged and found <= known:
-        found = _logged_version(path)
+        found = _logged_version(path, patience_seconds)
     if found > known:
         raise StoreVersionError(found, known)
 
 
-def _logged_version(path: Path) -> int:
+def _logged_version(path: Path, patience_seconds: float) -> int:
     """The version that the write-ahead log holds, which may be later than the header's."""
     try:
         # Read-only, because closing the last writing connection would move the log into the file.
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=1)
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=patience_seconds
+        )
         try:
             return int(connection.execute("PRAGMA user_version").fetchone()[0])
         finally:

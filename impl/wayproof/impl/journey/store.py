@@ -51,7 +51,7 @@ class SqliteJourneyStore:
             StoreError: see ``errors.py``; the file was not changed.
         """
         self.path = Path(path)
-        inspect(self.path, len(MIGRATIONS))
+        inspect(self.path, len(MIGRATIONS), patience_seconds)
         try:
             self.database: Database = connect(self.path)
         except sqlite3.Error as error:
