@@ -96,7 +96,7 @@ def at_statement(number: int) -> Arm:
 
 
 def inside_statements(number: int) -> Arm:
-    """Die inside a statement, after so many times 100 instructions of SQLite's machine."""
+    """Die inside a statement, after so many times 40 instructions of SQLite's machine."""
 
     def arm(connection: sqlite3.Connection) -> None:
         calls = count()
@@ -105,7 +105,7 @@ def inside_statements(number: int) -> Arm:
             if next(calls) == number:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        connection.set_progress_handler(die, 100)
+        connection.set_progress_handler(die, 40)
 
     return arm
 
