@@ -152,7 +152,7 @@ class _Search:
         self.edges += 1
         self.labels.update(edge.labels)
         before = self.nodes[index][0]
-        faults = self.edge_faults(before, edge)
+        faults = edge_faults(self.terms, before, edge, self.contracts)
         node = (edge.after, place)
         if node not in self.places:
             self.places[node] = len(self.nodes)
@@ -162,32 +162,6 @@ class _Search:
             faults = (*faults, *state_faults(self.terms, edge.after, self.clock[place]))
         if faults:
             self.violation = Violation(faults=faults, trace=(*self.way_to(index), edge))
-
-    def edge_faults(self, before: State, edge: Edge) -> tuple[str, ...]:
-        """What is wrong with one step."""
-        if edge.move is Move.TICK:
-            return ()
-        faults = illegal_changes(before, edge.after)
-        if edge.move is Move.EAGER:
-            return faults
-        taken = JourneyStep(
-            terms=self.terms,
-            before=before,
-            request=edge.request,
-            now=edge.now,
-            after=edge.after,
-            reply=edge.reply,
-            labels=edge.labels,
-        )
-        for name, contract in JOURNEY_CONTRACTS.items():
-            kept = contract.check(taken)
-            if kept is not None:
-                self.contracts.add(name)
-                if not kept:
-                    faults = (*faults, name)
-        if not is_allowed(self.terms, before, edge):
-            faults = (*faults, "the relation does not allow this step")
-        return faults
 
     def way_to(self, index: int) -> tuple[Edge, ...]:
         """The shortest way to a state."""
@@ -224,6 +198,36 @@ def edges(terms: Terms, state: State, now: int, menu: tuple[Request, ...]) -> It
     yield Edge(Move.SWEEP, now, None, None, labels, after)
     for eager, label in internal_steps(terms, state, now):
         yield Edge(Move.EAGER, now, None, None, (label,), versioned(state, eager))
+
+
+def edge_faults(
+    terms: Terms, before: State, edge: Edge, at_stake: set[str] | None = None
+) -> tuple[str, ...]:
+    """What is wrong with one step; ``at_stake`` gathers the names of its contracts."""
+    if edge.move is Move.TICK:
+        return ()
+    faults = illegal_changes(before, edge.after)
+    if edge.move is Move.EAGER:
+        return faults
+    taken = JourneyStep(
+        terms=terms,
+        before=before,
+        request=edge.request,
+        now=edge.now,
+        after=edge.after,
+        reply=edge.reply,
+        labels=edge.labels,
+    )
+    for name, contract in JOURNEY_CONTRACTS.items():
+        kept = contract.check(taken)
+        if kept is not None:
+            if at_stake is not None:
+                at_stake.add(name)
+            if not kept:
+                faults = (*faults, name)
+    if not is_allowed(terms, before, edge):
+        faults = (*faults, "the relation does not allow this step")
+    return faults
 
 
 def is_allowed(terms: Terms, before: State, edge: Edge) -> bool:
