@@ -302,6 +302,6 @@ def summed(group: Any) -> Totals:
 def test_a_planted_fault_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(totals, "exposure_of", summed)
     with pytest.raises(
-        AssertionError, match="member_asks_for_its_increase_only|group_counts_at_its_maximum"
+        AssertionError, match=r"member_asks_for_its_increase_only|group_counts_at_its_maximum"
     ):
         run_state_machine_as_test(Life, settings=LIVES)

@@ -5,6 +5,7 @@ from typing import Final
 
 from wayproof.model.journey.properties.contract import JourneyStep, journey_contract
 from wayproof.model.journey.properties.due import overdue
+from wayproof.model.journey.properties.exposure import estimate_of
 from wayproof.model.journey.properties.outcome import contract_order
 from wayproof.model.journey.properties.situation import (
     OPEN,
@@ -123,7 +124,7 @@ def snapshot_shows_its_tokens(step: JourneyStep) -> bool | None:
         tokens.reconciled_tokens,
     ) == (
         step.terms.policy.max_total_tokens,
-        sum(record.estimated_prompt_tokens for record in state.transmissions),
+        estimate_of(state.transmissions),
         state.totals.reserved,
         state.totals.conservative,
         state.observed,
