@@ -51,8 +51,7 @@ def in_group(reservation: ReservationRow) -> bool:
 
 def group_exposure(tx: Transaction, invocation_id: str) -> Exposure:
     """The exposure of an authoritative group."""
-    found = tx.one(_GREATEST_MEMBERS, (tx.row.journey, invocation_id)) or ()
-    reconciled, expired, transmitted, reserved = (amount or 0 for amount in found)
+    reconciled, expired, transmitted, reserved = _greatest_members(tx, invocation_id)
     committed = max(reconciled, expired)
     return Exposure(
         reconciled, committed - reconciled, max(committed, transmitted, reserved) - committed
@@ -71,6 +70,15 @@ def exposure_of(tx: Transaction, reservation: ReservationRow) -> Exposure:
         case "reserved" | "transmitted":
             return Exposure(0, 0, reservation.reserved_tokens)
     return NOTHING
+
+
+def exposure_once_answered(tx: Transaction, reservation: ReservationRow, usage: int) -> int:
+    """What the group of a transmission will stand for once positive usage has reconciled it:
+    no member is left transmitted or conservatively expired then."""
+    if not in_group(reservation):
+        return usage
+    reconciled, _, _, reserved = _greatest_members(tx, reservation.invocation_id)
+    return max(usage, reconciled, reserved)
 
 
 def transmit(tx: Transaction, reservation: ReservationRow) -> ReservationRow:
@@ -129,6 +137,13 @@ def close(
         ),
     )
     return closed
+
+
+def _greatest_members(tx: Transaction, invocation_id: str) -> tuple[int, int, int, int]:
+    """The greatest reconciled, expired, transmitted and reserved amount of a group, or 0."""
+    found = tx.one(_GREATEST_MEMBERS, (tx.row.journey, invocation_id)) or (None,) * 4
+    reconciled, expired, transmitted, reserved = (amount or 0 for amount in found)
+    return reconciled, expired, transmitted, reserved
 
 
 def _settle_siblings(

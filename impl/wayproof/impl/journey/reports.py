@@ -3,7 +3,12 @@
 from typing import Any
 
 from wayproof.impl.journey.ending import checkpoint, end, settle_if_done
-from wayproof.impl.journey.exposure import close, exposure_of, in_group
+from wayproof.impl.journey.exposure import (
+    close,
+    exposure_of,
+    exposure_once_answered,
+    in_group,
+)
 from wayproof.impl.journey.reservations import known_transmission, reading_of
 from wayproof.impl.journey.rows import ReservationRow
 from wayproof.impl.journey.transaction import Transaction
@@ -94,12 +99,17 @@ def _awaits_usage(tx: Transaction, reservation: ReservationRow) -> bool:
 
 
 def _fits(tx: Transaction, reservation: ReservationRow, usage: int) -> bool:
-    """Whether the totals can hold the usage in place of what the group stands for now. What is
-    reserved counts too: it may still have to be charged."""
+    """Whether the totals can hold the usage once it has replaced what its group counts for now.
+
+    A zero always fits: it takes something away.
+    """
+    if usage == 0:
+        return True
     row = tx.row
-    held = row.reconciled_tokens + row.conservatively_committed_tokens + row.reserved_tokens
-    replaced = held - exposure_of(tx, reservation).total + usage
-    return max(replaced, row.observed_actual_tokens + usage) <= MAXIMUM_INTEGER
+    counted = row.reconciled_tokens + row.conservatively_committed_tokens + row.reserved_tokens
+    others = counted - exposure_of(tx, reservation).total
+    exposure = others + exposure_once_answered(tx, reservation, usage)
+    return max(exposure, row.observed_actual_tokens + usage) <= MAXIMUM_INTEGER
 
 
 def _charge(tx: Transaction, reservation: ReservationRow) -> ReservationRow:
