@@ -1,14 +1,10 @@
-"""For every contract on reservations, totals, counters, runs and leases, the faults that it must
-find."""
+"""For every contract on reservations and totals, the faults that it must find."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from tests.model.faults import (
     JourneyFault,
-    WorldFault,
-    answers_with,
     carried_out,
     declined,
     ends_as,
@@ -17,13 +13,27 @@ from tests.model.faults import (
     shown,
     untouched,
     unversioned,
-    with_runs,
-    with_states,
     without_news,
 )
+from tests.model.plants import (
+    both,
+    ended_otherwise,
+    more_tokens,
+    named_record,
+    observed_twice,
+    other_evidence,
+    other_records,
+    over_budget,
+    records,
+    repeated_evidence,
+    reserved_after_all,
+    settled,
+    stale_totals,
+    still_pending,
+    without_evidence,
+    without_record,
+)
 
-from wayproof.model.journey.properties.contract import JourneyStep, WorldStep
-from wayproof.model.journey.state import Lease, Run, State, Transmission
 from wayproof.model.journey.transition import Answered
 from wayproof.spec.journey.constraints import LATEST_MOMENT
 from wayproof.spec.journey.refusals import RefusalCode
@@ -31,190 +41,12 @@ from wayproof.spec.journey.vocabulary import (
     AccountingStatus,
     LifecycleState,
     ReservationState,
-    WorkflowRunPurpose,
-    WorkflowRunState,
 )
 
 S = LifecycleState
 A = AccountingStatus
 R = ReservationState
 C = RefusalCode
-
-
-def records(**fields: Any) -> JourneyFault:
-    """The step leaves every reservation with other fields."""
-    return lambda step: _changed(step, lambda record: record._replace(**fields))
-
-
-def named_record(**fields: Any) -> JourneyFault:
-    """The step leaves the reservation that the request names with other fields."""
-
-    def plant(step: JourneyStep) -> JourneyStep:
-        name = getattr(step.request, "transmission_id", None)
-        return _changed(step, lambda r: r._replace(**fields) if r.transmission_id == name else r)
-
-    return plant
-
-
-def other_records(**fields: Any) -> JourneyFault:
-    """The step leaves every other reservation with other fields."""
-
-    def plant(step: JourneyStep) -> JourneyStep:
-        name = getattr(step.request, "transmission_id", None)
-        return _changed(step, lambda r: r if r.transmission_id == name else r._replace(**fields))
-
-    return plant
-
-
-def _changed(step: JourneyStep, change: Callable[[Transmission], Transmission]) -> JourneyStep:
-    return left(transmissions=tuple(map(change, step.after.transmissions)))(step)
-
-
-def more_tokens(**amounts: int) -> JourneyFault:
-    """The step leaves totals that are off by some amounts."""
-
-    def plant(step: JourneyStep) -> JourneyStep:
-        totals = step.after.totals
-        return left(
-            totals=totals._replace(**{n: getattr(totals, n) + a for n, a in amounts.items()})
-        )(step)
-
-    return plant
-
-
-def stale_totals(step: JourneyStep) -> JourneyStep:
-    """The step leaves the totals as they were."""
-    return left(totals=step.before.totals)(step)
-
-
-def without_evidence(step: JourneyStep) -> JourneyStep:
-    """The step records no discrepancy."""
-    return left(discrepancies=step.before.discrepancies)(step)
-
-
-def other_evidence(step: JourneyStep) -> JourneyStep:
-    """The step records what it records with another number."""
-    changed = tuple(
-        d if d in step.before.discrepancies else d._replace(reported_tokens=77)
-        for d in step.after.discrepancies
-    )
-    return left(discrepancies=changed)(step)
-
-
-def repeated_evidence(step: JourneyStep) -> JourneyStep:
-    """The step records its last discrepancy again."""
-    found = step.after.discrepancies
-    return left(discrepancies=(*found, *found[-1:]))(step)
-
-
-def reserved_after_all(step: JourneyStep) -> JourneyStep:
-    """The refused request leaves a reservation: the last one again, under its name."""
-    name = getattr(step.request, "transmission_id", "other")
-    added = tuple(r._replace(transmission_id=name) for r in step.before.transmissions[-1:])
-    return left(transmissions=(*step.before.transmissions, *added))(step)
-
-
-def without_record(step: JourneyStep) -> JourneyStep:
-    """The step loses its last reservation."""
-    return left(transmissions=step.after.transmissions[:-1])(step)
-
-
-def observed_twice(step: JourneyStep) -> JourneyStep:
-    """The step observes once more, or at all, what is reported."""
-    usage = getattr(step.request, "usage", 1) or 1
-    return left(observed=step.after.observed + usage)(step)
-
-
-def settled(status: AccountingStatus) -> JourneyFault:
-    """The step makes accounting final."""
-
-    def plant(step: JourneyStep) -> JourneyStep:
-        return left(accounting=status, settled_at=step.now, settled_discrepancies=0)(step)
-
-    return plant
-
-
-still_pending = left(
-    accounting=AccountingStatus.PENDING, settled_at=None, settled_discrepancies=None
-)
-
-
-def regranted(step: JourneyStep) -> JourneyStep:
-    """The step grants one lease more, for a long time."""
-    lease = step.before.lease
-    return left(lease=Lease(1 if lease is None else lease.fencing_token + 1, 10**9))(step)
-
-
-def forgotten_lease(step: JourneyStep) -> JourneyStep:
-    """The step leaves the lease as it was."""
-    return left(lease=step.before.lease)(step)
-
-
-def extra_run(step: JourneyStep) -> JourneyStep:
-    """The step starts one run more: the last one again."""
-    return left(runs=(*step.after.runs, *step.after.runs[-1:]))(step)
-
-
-def reordered(step: JourneyStep) -> JourneyStep:
-    """The step leaves its runs in another order."""
-    return left(runs=step.after.runs[::-1])(step)
-
-
-def new_run(**fields: Any) -> JourneyFault:
-    """The step starts its last run with other fields."""
-
-    def plant(step: JourneyStep) -> JourneyStep:
-        *others, last = step.after.runs
-        return left(runs=(*others, last._replace(**fields)))(step)
-
-    return plant
-
-
-def uncounted(step: JourneyStep) -> JourneyStep:
-    """The step claims nothing."""
-    return left(counters=step.before.counters)(step)
-
-
-def refunded(step: JourneyStep) -> JourneyStep:
-    """The step gives claims back."""
-    return left(counters=tuple(max(0, count - 1) for count in step.after.counters))(step)
-
-
-def half_claimed(step: JourneyStep) -> JourneyStep:
-    """The step claims the first of its counters alone."""
-    counters = list(step.before.counters)
-    for place, (before, after) in enumerate(
-        zip(step.before.counters, step.after.counters, strict=True)
-    ):
-        if before != after:
-            counters[place] = after
-            break
-    else:
-        counters[0] += 1
-    return left(counters=tuple(counters))(step)
-
-
-def both(first: JourneyFault, second: JourneyFault) -> JourneyFault:
-    """Two faults that make one."""
-    return lambda step: second(first(step))
-
-
-def _without_parent(run: Run) -> Run:
-    return run._replace(parent_workflow_run_id=None)
-
-
-def _of_a_parent(run: Run) -> Run:
-    return run._replace(parent_workflow_run_id="run-9")
-
-
-def ended_otherwise(step: JourneyStep) -> JourneyStep:
-    """The step ends the journey as failed, as if for what it reports."""
-    return ends_as(S.FAILED, "workflow_failed")(step)
-
-
-over_budget = ends_as(S.BUDGET_EXCEEDED, "token_budget_exhausted")
-
-NOT_STARTED: Final = (uncounted, recounted)
 
 ACCOUNTING_FAULTS: Final[dict[str, tuple[JourneyFault, ...]]] = {
     # ambiguity
@@ -309,32 +141,6 @@ ACCOUNTING_FAULTS: Final[dict[str, tuple[JourneyFault, ...]]] = {
         carried_out,
         declined(C.TOKEN_BUDGET_EXHAUSTED),
     ),
-    # counter
-    "workflow_run_starts_end_at_their_limit": (untouched, carried_out, recounted, extra_run),
-    "task_attempts_end_at_their_limit": (untouched, carried_out, recounted),
-    "provider_retries_end_at_their_limit": (
-        untouched,
-        carried_out,
-        recounted,
-        reserved_after_all,
-        over_budget,
-    ),
-    "corrections_end_at_their_limit": (untouched, carried_out, recounted, over_budget),
-    "repairs_end_at_their_limit": (untouched, carried_out, recounted, extra_run),
-    "refinements_end_at_their_limit": (untouched, carried_out, recounted, extra_run),
-    "last_claim_is_granted": (
-        uncounted,
-        declined(C.TASK_ATTEMPT_START_LIMIT_EXHAUSTED),
-        carried_out,
-        over_budget,
-    ),
-    "claims_of_all_runs_count_together": (*NOT_STARTED, untouched),
-    "claims_stay_consumed": (refunded, uncounted),
-    "repeated_claim_consumes_nothing": (recounted, carried_out, extra_run),
-    "several_claims_are_one": (half_claimed, carried_out, uncounted),
-    "child_run_is_a_run_start_too": (uncounted, half_claimed, recounted),
-    "only_successors_are_retries": (uncounted, recounted),
-    "correction_is_no_retry": (uncounted, recounted),
     # group
     "group_counts_at_its_maximum": (stale_totals, more_tokens(reserved=4)),
     "member_asks_for_its_increase_only": (
@@ -364,40 +170,6 @@ ACCOUNTING_FAULTS: Final[dict[str, tuple[JourneyFault, ...]]] = {
     "lapsed_member_does_not_end_the_journey": (
         ends_as(S.FAILED, "provider_transmission_ambiguous"),
     ),
-    # lease
-    "one_owner_at_a_time": (carried_out, regranted),
-    "holder_extends_before_the_expiry_only": (
-        forgotten_lease,
-        regranted,
-        shown(lease_expires_at=LATEST_MOMENT),
-        carried_out,
-    ),
-    "expired_lease_is_granted_anew": (
-        forgotten_lease,
-        shown(fencing_token=1),
-        declined(C.ORPHAN_RECOVERY_UNSAFE),
-    ),
-    "only_the_live_token_commands": (carried_out, regranted, declined(C.JOURNEY_TERMINAL)),
-    "terminal_journey_grants_no_lease": (
-        regranted,
-        carried_out,
-        ends_as(S.FAILED, "orphan_recovery_unsafe"),
-    ),
-    "cancelling_journey_grants_no_lease": (regranted, carried_out, ends_as(S.RUNNING)),
-    "ambiguous_takeover_fails_the_journey": (
-        regranted,
-        carried_out,
-        declined(C.ORPHAN_RECOVERY_UNSAFE),
-        records(state=R.EXPIRED_CONSERVATIVELY),
-        ends_as(S.RUNNING),
-    ),
-    "unproven_takeover_fails_the_journey": (
-        regranted,
-        carried_out,
-        ends_as(S.RUNNING),
-        records(state=R.RELEASED_UNTRANSMITTED),
-    ),
-    "safe_takeover_goes_on": (recounted, ended_otherwise, declined(C.ORPHAN_RECOVERY_UNSAFE)),
     # reservation
     "grant_adds_one_record": (
         without_record,
@@ -508,52 +280,6 @@ ACCOUNTING_FAULTS: Final[dict[str, tuple[JourneyFault, ...]]] = {
             ),
         ),
     ),
-    # run
-    "entry_stage_starts_one_run_each": (
-        left(runs=()),
-        extra_run,
-        answers_with(None),
-        with_runs(lambda run: run._replace(workflow_run_id="same")),
-        new_run(purpose=WorkflowRunPurpose.REPAIR),
-    ),
-    "only_the_owner_dispatches_the_entry_stage": (carried_out, ends_as(S.RUNNING)),
-    "entry_runs_are_run_starts": (
-        uncounted,
-        recounted,
-        ends_as(S.RUNNING),
-        left(runs=("run",)),
-    ),
-    "parallel_members_keep_their_order": (reordered, new_run(member_ordinal=0)),
-    "child_names_its_parent": (
-        with_runs(_without_parent),
-        with_runs(_of_a_parent),
-        new_run(workflow_id="Other"),
-        new_run(purpose=WorkflowRunPurpose.ENTRY),
-        extra_run,
-    ),
-    "child_stands_where_its_parent_does": (
-        new_run(stage_id="other"),
-        new_run(sequence_position=9),
-        new_run(member_ordinal=9),
-    ),
-    "purpose_needs_its_parent": (
-        declined(C.WORKFLOW_RUN_FINISHED),
-        declined(C.PARENT_NOT_FAILED),
-        carried_out,
-        recounted,
-    ),
-    "parent_is_a_run_of_the_journey": (carried_out, recounted, declined(C.FENCED)),
-    "outcome_of_a_run_is_recorded_once": (
-        carried_out,
-        declined(C.OPERATION_CONFLICT),
-        shown(state=WorkflowRunState.QUARANTINED),
-        with_runs(lambda run: run._replace(state=WorkflowRunState.COMPLETED)),
-    ),
-    "repeated_start_answers_the_same_run": (
-        shown(workflow_run_ids=("run-9",)),
-        extra_run,
-        declined(C.OPERATION_CONFLICT),
-    ),
     # settle
     "final_accounting_stays": (
         still_pending,
@@ -650,40 +376,4 @@ ACCOUNTING_FAULTS: Final[dict[str, tuple[JourneyFault, ...]]] = {
         more_tokens(reconciled=1),
         still_pending,
     ),
-}
-
-
-def _released(state: State) -> State:
-    return state._replace(transmissions=())
-
-
-def _unclaimed(state: State) -> State:
-    return state._replace(counters=(0,) * len(state.counters))
-
-
-def _ownerless(state: State) -> State:
-    return state._replace(lease=None)
-
-
-def _unsettled(state: State) -> State:
-    return state._replace(accounting=AccountingStatus.PENDING, settled_at=None)
-
-
-def _postponed(state: State) -> State:
-    return state._replace(accounting_deadline=10**15)
-
-
-def _let_through(step: WorldStep) -> WorldStep:
-    return replace(step, reply=Answered(None))
-
-
-ACCOUNTING_WORLD_FAULTS: Final[dict[str, tuple[WorldFault, ...]]] = {
-    "restart_retransmits_nothing": (with_states(_released),),
-    "claims_outlive_a_restart": (with_states(_unclaimed),),
-    "leases_outlive_a_restart": (with_states(_ownerless),),
-    "settlement_outlives_a_restart": (with_states(_unsettled), with_states(_postponed)),
-    "accounting_starts_pending": (
-        with_states(lambda state: state._replace(accounting=AccountingStatus.SETTLED)),
-    ),
-    "parent_of_another_journey_is_unknown": (_let_through, with_states(_unclaimed)),
 }

@@ -9,8 +9,9 @@ from functools import cache
 from typing import Any
 
 import pytest
-from tests.model.accounting_faults import ACCOUNTING_FAULTS, ACCOUNTING_WORLD_FAULTS
+from tests.model.accounting_faults import ACCOUNTING_FAULTS
 from tests.model.evidence import explored, tell, walked
+from tests.model.owner_faults import OWNER_FAULTS, WORLD_FAULTS
 
 from wayproof.model.journey import example
 from wayproof.model.journey.configurations import configurations
@@ -46,7 +47,8 @@ KEPT_STEPS = 40
 
 FAULTS: dict[str, tuple[Callable[[Any], Any], ...]] = {
     **ACCOUNTING_FAULTS,
-    **ACCOUNTING_WORLD_FAULTS,
+    **OWNER_FAULTS,
+    **WORLD_FAULTS,
 }
 
 
