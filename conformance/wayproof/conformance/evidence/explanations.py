@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from wayproof.conformance.evidence.chain import Chain, Link, derive
@@ -44,6 +45,12 @@ class Explanation:
         }
 
 
+@cache
+def _evidence() -> tuple[tuple[Vector, ...], Chain]:
+    vectors = read_suite(VECTORS / "journey")
+    return vectors, derive(vectors)
+
+
 def rulings() -> dict[int, Ruling]:
     """The rulings by number."""
     return {ruling.number: ruling for ruling in load_rulings()}
@@ -51,8 +58,7 @@ def rulings() -> dict[int, Ruling]:
 
 def explanation_of(name: str) -> Explanation | None:
     """Explain a name; None if nothing has it."""
-    vectors = read_suite(VECTORS / "journey")
-    chain = derive(vectors)
+    vectors, chain = _evidence()
     if name in chain.links:
         return _clause(chain.links[name])
     if name.isdecimal() and int(name) in rulings():

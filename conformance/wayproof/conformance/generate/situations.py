@@ -80,7 +80,8 @@ def outline(terms: Terms, state: State, now: int) -> Hashable:
 
 
 def explore(setting: Setting, scope: Scope, most: int) -> Iterator[Situation]:
-    """Situations by the length of their stories, at most ``most``."""
+    """Situations by the length of their stories (an instant and its sweep count once), at most
+    ``most``."""
     first = Situation(
         setting=setting, scope=scope, script=(), world=open_world(setting), now=MIDNIGHT
     )

@@ -89,6 +89,7 @@ COMMON_RULES: Final[tuple[str, ...]] = (
     "those before it. The journey's totals sum its groups.",
     "The record version is 1 at start and rises with every commit that changes something that "
     "a read shows; reads, replays and refusals that change nothing leave it as it is.",
+    "An operation id names one operation of its journey; other journeys may use the same.",
     "At most one discrepancy is recorded for each transmission and kind; the first stands.",
     "A sum of moments beyond the year 9999 is clamped to 9999-12-31T23:59:59.999Z.",
     "persistence_unavailable may replace any answer when a commit cannot be made: then nothing "
