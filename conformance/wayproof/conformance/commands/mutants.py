@@ -75,7 +75,10 @@ def mutants(
         suite = read_suite((vectors or VECTORS) / "journey")
     except (CatalogueError, VectorProblem, OSError) as error:
         raise typer.BadParameter(str(error)) from error
-    games = [Game(candidate=c, vectors=in_order(c, suite), to_the_end=matrix) for c in chosen]
+    games = [
+        Game(candidate=c, vectors=in_order(c, suite), enough=_never if matrix else bool)
+        for c in chosen
+    ]
     outcomes = []
     try:
         for outcome in play_games(games, jobs=jobs, seconds=seconds):
@@ -91,6 +94,10 @@ def mutants(
     else:
         print_outcomes(outcomes, Console(), matrix)
     raise typer.Exit(exit_code(outcomes))
+
+
+def _never(kills: object) -> bool:
+    return False
 
 
 def _progress(done: int, total: int, name: str) -> None:

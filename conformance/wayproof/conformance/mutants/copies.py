@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from importlib.abc import ExecutionLoader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -15,8 +16,10 @@ from typing import Final
 _numbers: Final = count(1)
 
 
-def sources_of(package: str) -> dict[str, str]:
-    """The text of each source file of a package, by path inside it, such as ``reports.py``."""
+@cache
+def sources_of(package: str) -> Mapping[str, str]:
+    """The text of each source file of a package, by path inside it, such as ``reports.py``. Read
+    once, so that a change of a file under way does not mix two versions of it."""
     spec = find_spec(package)
     assert spec is not None and spec.submodule_search_locations
     folder = Path(spec.submodule_search_locations[0])

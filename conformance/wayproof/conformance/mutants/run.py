@@ -11,7 +11,7 @@ import tempfile
 import time
 import traceback
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -45,8 +45,10 @@ class Kill:
     clauses: tuple[str, ...] = ()
     """What is broken by the step that diverged."""
     rests_on: tuple[int, ...] = ()
-    action: str = ""
+    step: int = -1
+    """Index of the step that diverged."""
     note: str = ""
+    """What diverged, or how it came to no verdict."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +57,7 @@ class Outcome:
 
     candidate: Candidate
     kills: tuple[Kill, ...] = ()
-    """The first alone, unless all vectors were wanted."""
+    """In the order of play; the first alone, unless more were wanted."""
     played: int = 0
     """How many vectors, the killing one included."""
     unsound: tuple[str, ...] = ()
@@ -102,8 +104,8 @@ class Game:
 
     candidate: Candidate
     vectors: Sequence[Vector]
-    to_the_end: bool = False
-    """Whether to go on after a kill."""
+    enough: Callable[[Sequence[Kill]], bool] = bool
+    """Whether such kills are all that is wanted; asked after each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +224,7 @@ def _work(connection: Connection, game: Game, scratch: str) -> None:
     os.dup2(2, 1)  # stdout belongs to the report
     sys.stdout = sys.stderr
     tempfile.tempdir = scratch
+    kills: list[Kill] = []
     try:
         backend = game.candidate.load()
         sound = load_backend(game.candidate.sound)
@@ -235,7 +238,8 @@ def _work(connection: Connection, game: Game, scratch: str) -> None:
                 connection.send(_Unsound())
                 continue
             connection.send(kill)
-            if not game.to_the_end:
+            kills.append(kill)
+            if game.enough(kills):
                 break
     except (MutantError, HarnessFault) as error:
         connection.send(MutantError(str(error)))
@@ -254,7 +258,8 @@ def kill_of(result: Result) -> Kill | None:
             how="fail",
             clauses=divergence.clauses,
             rests_on=divergence.rests_on,
-            action=f"step {divergence.step + 1}, {divergence.action}: {divergence.kind}",
+            step=divergence.step,
+            note=f"step {divergence.step + 1}, {divergence.action}: {divergence.kind}",
         )
     if result.verdict is Verdict.HARNESS_FAULT:
         last = result.trace.strip().splitlines()[-1:]

@@ -116,7 +116,6 @@ def _entry(outcome: Outcome, matrix: bool) -> dict[str, Any]:
             "how": kill.how,
             "clauses": list(kill.clauses),
             "rests_on": list(kill.rests_on),
-            "action": kill.action,
             "note": kill.note,
         }
     if outcome.candidate.excuse:
