@@ -165,7 +165,10 @@ _READABLE_MOMENT: Final = _DATE_AND_TIME + r"(\.[0-9]{1,3}0*)?(Z|\+00:00)$"
 _WRITTEN_MOMENT: Final = _DATE_AND_TIME + r"\.[0-9]{3}Z$"
 """What the published schemas say of a moment that is read, and of one that is written."""
 
-Identifier = Annotated[str, Text(128, pattern=r"^[A-Za-z0-9._:+@/-]+$")]
+MAXIMUM_IDENTIFIER: Final = 128
+"""Characters."""
+
+Identifier = Annotated[str, Text(MAXIMUM_IDENTIFIER, pattern=r"^[A-Za-z0-9._:+@/-]+$")]
 """An opaque name: 1 to 128 ASCII letters, digits and ``. _ : + @ / -``."""
 
 Reference = Annotated[str, Text(256, pattern=r"^[!-~]+$")]

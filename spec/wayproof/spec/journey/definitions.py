@@ -7,7 +7,7 @@ that of a sequence registry of version 3, reduced to what execution depends on.
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from wayproof.spec.journey.constraints import Identifier, Items
+from wayproof.spec.journey.constraints import MAXIMUM_IDENTIFIER, Identifier, Items
 from wayproof.spec.journey.records import STRICT
 from wayproof.spec.journey.vocabulary import (
     DEFINITION_CAPABILITIES,
@@ -69,6 +69,8 @@ class StepDeclaration:
     def __post_init__(self) -> None:
         if bool(self.workflows) == (self.transition is not None):
             raise ValueError("a step has either workflows or a transition")
+        if len(self.stage_id) > MAXIMUM_IDENTIFIER:
+            raise ValueError("a step's stage id is longer than an identifier may be")
 
     @property
     def stage_id(self) -> str:

@@ -88,7 +88,8 @@ COMMON_RULES: Final[tuple[str, ...]] = (
     "conservatively_committed_tokens, then to reserved_tokens, each only what it adds beyond "
     "those before it. The journey's totals sum its groups.",
     "The record version is 1 at start and rises with every commit that changes something that "
-    "a read shows; reads, replays and refusals that change nothing leave it as it is.",
+    "a read shows (so not necessarily with the owner lease, which none shows); reads, replays "
+    "and refusals that change nothing leave it as it is.",
     "An operation id names one operation of its journey; other journeys may use the same.",
     "At most one discrepancy is recorded for each transmission and kind; the first stands.",
     "A sum of moments beyond the year 9999 is clamped to 9999-12-31T23:59:59.999Z.",
@@ -110,7 +111,8 @@ SWEEP_RULES: Final[tuple[str, ...]] = (
     "Accounting deadline: terminal, accounting pending and now >= accounting_deadline_utc: "
     "accounting becomes final.",
     "An eager backend may let any of these take effect by itself at any moment after it fell "
-    "due; of what is due at one moment the deadline always comes first. It may also release a reserved reservation early, once the journey is cancelling or "
+    "due; of what is due at one moment the deadline always comes first. It may also release a "
+    "reserved reservation early, once the journey is cancelling or "
     "terminal or the token under which it was reserved is no longer live.",
 )
 """What a sweep does, and what an eager backend may do earlier by itself."""
@@ -131,7 +133,8 @@ _CATALOGUE: Final[tuple[Operation, ...]] = (
             "(an unknown sequence has the digest null).",
             "A known pair of creation scope and idempotency key answers the recorded reply if "
             "the hash is equal, else idempotency_conflict with {journey_id} as detail.",
-            "The entry must name an entrypoint of this sequence or one of its stage ids. Every "
+            "The entry must name an entrypoint of this sequence, which enters its first stage, or "
+            "one of its stage ids. Every "
             "route choice must name a transition of the closed view, one of its options, and an "
             "option that names no sequence or this one; no transition is chosen twice.",
             "Required capabilities that are not advertised refuse it with {missing: [...]} as "

@@ -40,6 +40,8 @@ not counted: however long, it is evidence, and only a number is kept of it."""
 MAXIMUM_DEPTH: Final = 16
 """How deep lists and objects may nest; no record is that deep."""
 
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
 Record = TypeVar("Record")
 
 
@@ -183,7 +185,7 @@ def _writable(value: object, *, depth: int, nodes: Iterator[int]) -> Any:
 
 def _writable_text(text: str) -> str:
     """The text, or a control character, which no field accepts, for one with a lone surrogate."""
-    return "\x00" if re.search("[\ud800-\udfff]", text) else text
+    return text if text.isascii() or not _SURROGATE.search(text) else "\x00"
 
 
 def _refusal(problems: list[ErrorDetails]) -> Refusal:
