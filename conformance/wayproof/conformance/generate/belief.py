@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
+from math import prod
 from typing import Any
 
 from wayproof.conformance.generate.scripts import (
@@ -124,8 +125,20 @@ def play_call(world: World, operation: str, arguments: Any, now: int) -> Played:
     )
 
 
+MOST_WORLDS = 1000
+"""How many allowed worlds a moment may have at most; the suite's own have fewer than a hundred."""
+
+
+class TooManyWorlds(Exception):
+    """So much is due, for so long, that the allowed worlds cannot be gone through."""
+
+
 def closure(worlds: tuple[World, ...], now: int) -> tuple[World, ...]:
-    """The worlds, and all that due steps may have led to by now; the lazy ones first."""
+    """The worlds, and all that due steps may have led to by now; the lazy ones first.
+
+    Raises:
+        TooManyWorlds: if these are more than :data:`MOST_WORLDS`.
+    """
     reached: dict[tuple[State, ...], World] = {_key(world): world for world in worlds}
     for world in worlds:
         choices = [
@@ -134,6 +147,8 @@ def closure(worlds: tuple[World, ...], now: int) -> tuple[World, ...]:
         ]
         if not any(choices):
             continue
+        if len(reached) + prod(len(more) + 1 for more in choices) > MOST_WORLDS:
+            raise TooManyWorlds
         for states in product(
             *([j.state, *more] for j, more in zip(world.journeys, choices, strict=True))
         ):
@@ -278,10 +293,12 @@ def _count(moment: Moment, letter: str) -> int:
 
 
 def _ticked(moment: Moment, to: int) -> Moment:
-    worlds = moment.worlds
-    passed = sorted({i for w in worlds for i in world_instants(w) if moment.now <= i < to})
-    for instant in [moment.now, *passed]:
-        worlds = closure(worlds, instant)
+    """What a backend may have done at every instant that the clock passes, also at those which
+    only what it did at an earlier one brought about."""
+    now, worlds = moment.now, closure(moment.worlds, moment.now)
+    while passed := [i for w in worlds for i in world_instants(w) if now < i < to]:
+        now = min(passed)
+        worlds = closure(worlds, now)
     return replace(moment, worlds=worlds, now=to)
 
 

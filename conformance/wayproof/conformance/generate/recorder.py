@@ -1,6 +1,6 @@
 """Turn a story into a vector: play it, and write down what every allowed world agrees on."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 from wayproof.conformance.generate.belief import (
@@ -39,6 +39,7 @@ from wayproof.conformance.vectors.format import (
     Vector,
 )
 from wayproof.model.journey import views
+from wayproof.model.journey.state import State
 from wayproof.model.journey.transition import Answered, Refused
 from wayproof.model.journey.world import World
 from wayproof.spec.journey.clauses import clauses as clause_register
@@ -58,25 +59,39 @@ class Undecidable(Exception):
     """The allowed worlds differ where a vector must know: whether a name is given."""
 
 
-def record(draft: Draft, number: int) -> Vector:
-    """The vector of a story.
+def record(
+    draft: Draft, number: int, taken: Sequence[Taken] | None = None, *, explained: bool = True
+) -> Vector:
+    """The vector of a story; ``taken`` is the story as it was played, if it was played already.
+
+    Not ``explained``, it judges just the same, but cannot be written into a file: clauses,
+    rulings and the changes of each step are left out, which take most of the time.
 
     Raises:
         Undecidable: if a name is bound in some allowed worlds only.
         ContractBroken: if the model broke a contract on the way.
     """
-    return _Recording(draft).vector(number)
+    taken = taken or play_script(draft.setting, draft.script)
+    return _Recording(draft, taken, explained).vector(number)
+
+
+def is_decidable(taken: Taken) -> bool:
+    """Whether all allowed worlds give the names that an action's reply gives, or none does."""
+    return len({_binds(branch) for branch in taken.branches}) <= 1
 
 
 class _Recording:
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: Draft, taken: Sequence[Taken], explained: bool) -> None:
         self.draft = draft
+        self.explained = explained
         self.names = Names(draft.setting.constants)
         self.known: dict[str, Any] = {}
         """The last projection that all allowed worlds agreed on."""
         self.seen: set[str] = set()
         """The journeys whose record version the runner saw at the last step."""
-        self.taken = play_script(draft.setting, draft.script)
+        self.taken = taken
+        self._projected: dict[tuple[State, ...], tuple[str, Any]] = {}
+        """Digest and projection of each world that was shown since the last name was given."""
 
     def vector(self, number: int) -> Vector:
         steps = tuple(self._step(taken) for taken in self.taken)
@@ -88,7 +103,7 @@ class _Recording:
         return Vector(
             id=f"{self.draft.family}/{self.draft.topic}/{number:04d}",
             title=self.draft.title,
-            why=clause_register()[clauses[0]].text,
+            why=clause_register()[clauses[0]].text if clauses else "",
             clauses=clauses,
             rests_on=tuple(sorted(rests_on)),
             requires=tuple(sorted(self._required())),
@@ -113,7 +128,7 @@ class _Recording:
         return needed
 
     def _step(self, taken: Taken) -> Step:
-        clauses, rests_on = tags(taken)
+        clauses, rests_on = tags(taken) if self.explained else ((), ())
         match taken.action:
             case Call():
                 return self._call(taken, clauses, rests_on)
@@ -132,11 +147,12 @@ class _Recording:
         action = taken.action
         assert isinstance(action, Call)
         own = taken.branches[0]
-        if any(_binds(branch) != _binds(own) for branch in taken.branches):
+        if not is_decidable(taken):
             raise Undecidable(action.operation)
         if taken.bound:
             sent = self.names.resolve(action.arguments)
             self.names.bind(taken.bound, sent, encode(_record(own)))
+            self._projected.clear()
         return CallStep(
             operation=action.operation,
             arguments=action.arguments,
@@ -190,19 +206,21 @@ class _Recording:
     def _state(self, moment: Moment, concerned: str | None = None) -> dict[str, Any]:
         """The fields that say how everything stands, if all allowed worlds agree."""
         self.seen = {concerned} if concerned is not None else set()
-        projections = {
-            state_digest(projection): projection
-            for projection in (
-                project(world, self.names) for world in closure(moment.worlds, moment.now)
-            )
-        }
-        if len(projections) > 1:
+        shown = [self._shown(world) for world in closure(moment.worlds, moment.now)]
+        digest, projection = shown[0]
+        if any(other != digest for other, _ in shown):
             return {}
-        ((digest, projection),) = projections.items()
-        changes = changes_between(self.known, projection)
+        changes = changes_between(self.known, projection) if self.explained else None
         self.known = projection
         self.seen = {journey.terms.journey_id for journey in moment.world.journeys}
         return {"changes": changes, "digest": digest}
+
+    def _shown(self, world: World) -> tuple[str, Any]:
+        key = tuple(journey.state for journey in world.journeys)
+        if key not in self._projected:
+            projection = project(world, self.names)
+            self._projected[key] = (state_digest(projection), projection)
+        return self._projected[key]
 
 
 RESTART_CLAUSES: Final = (

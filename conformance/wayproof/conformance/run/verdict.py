@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum, unique
 
-from wayproof.conformance.vectors.format import JsonValue
+from wayproof.conformance.vectors.format import JsonValue, Vector
 
 
 @unique
@@ -65,3 +65,5 @@ class Result:
     seconds: float = 0.0
     replay: str = ""
     """The arguments of ``wayproof check`` that play just this again."""
+    vector: Vector | None = None
+    """What was played, if it failed and no file holds it."""
