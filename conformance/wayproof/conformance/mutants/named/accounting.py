@@ -292,16 +292,18 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         ),
     ),
     Mutant(
-        name="known-charge-settles-an-ambiguous-journey",
+        name="closed-reservations-settle",
         clauses=("ambiguity-10", "settle-07"),
-        fault="A journey that failed by an ambiguous transmission ends settled at its accounting"
-        " deadline.",
-        kind="logic",
+        fault="At the accounting deadline a statement that looks for what is open misses charges.",
+        kind="sql",
         edits=(
             _ending(
-                _SETTLED,
-                'SETTLED if done or tx.row.terminal_reason == "provider_transmission_ambiguous"'
-                " else",
+                "done = tx.reload().unsettled_reservations == 0",
+                """tx.reload()
+    done = not tx.one(
+        "SELECT 1 FROM reservations WHERE journey = ? AND falls_due_at IS NOT NULL",
+        (tx.row.journey,),
+    )""",
             ),
         ),
     ),

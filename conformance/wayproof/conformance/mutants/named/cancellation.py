@@ -163,13 +163,18 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     Mutant(
         name="pending-cancellation-waits-for-its-cutoff",
         clauses=("cancel-11",),
-        fault="A journey that was cancelled before it began is cancelled only at the cutoff.",
-        kind="logic",
+        fault="Over no runs the sum of active ones is no zero: a journey cancelled before it"
+        " begins waits for its cutoff.",
+        kind="sql",
         edits=(
             Edit(
                 file="sweeps.py",
                 find=_SWEPT,
-                replace=_SWEPT.replace(":", " and row.started_at is not None:"),
+                replace="""stopped = tx.one(
+        "SELECT 1 FROM workflow_runs WHERE journey = ? HAVING sum(state = 'active') = 0",
+        (row.journey,),
+    )
+    if row.lifecycle_state == "cancelling" and stopped:""",
             ),
         ),
     ),
@@ -224,12 +229,16 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         name="cancelled-when-nothing-is-in-flight",
         clauses=("cancel-14", "cancel-11"),
         fault="A transmission in flight delays the end of a cancelling journey.",
-        kind="logic",
+        kind="sql",
         edits=(
             Edit(
                 file="sweeps.py",
                 find=_SWEPT,
-                replace=_SWEPT.replace(":", " and not row.transmitted_outside_groups:"),
+                replace="""in_flight = tx.one(
+        "SELECT 1 FROM reservations WHERE journey = ? AND state = 'transmitted'",
+        (row.journey,),
+    )
+    if row.lifecycle_state == "cancelling" and row.active_runs == 0 and not in_flight:""",
             ),
         ),
     ),

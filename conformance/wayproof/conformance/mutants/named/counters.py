@@ -40,7 +40,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         name="one-task-attempt-too-many",
         clauses=("counter-02", "counter-07"),
         fault="A maximum of N task attempts admits N + 1 of them.",
-        kind="sql",
+        kind="logic",
         edits=(
             NO_COUNTER_CHECK,
             _limits(
@@ -91,7 +91,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         name="repairs-compared-with-refinements",
         clauses=("counter-05",),
         fault="The maximum of repairs is compared with the number of refinements.",
-        kind="sql",
+        kind="logic",
         edits=(
             NO_COUNTER_CHECK,
             _limits(
@@ -106,7 +106,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         name="refinement-not-counted",
         clauses=("counter-06", "observe-05"),
         fault="A refinement consumes no app refinement.",
-        kind="sql",
+        kind="logic",
         edits=(
             _runs(
                 "{Counter.WORKFLOW_RUN_STARTS: 1, Counter.APP_REFINEMENT_STARTS: 1}",
@@ -130,7 +130,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         name="zero-maximum-unlimited",
         clauses=("counter-07", "policy-06"),
         fault="A maximum of 0 limits nothing.",
-        kind="sql",
+        kind="logic",
         edits=(NO_COUNTER_CHECK, _limits("if limit is not None and", "if limit and")),
     ),
     Mutant(
@@ -247,7 +247,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         name="repair-is-no-run-start",
         clauses=("counter-12", "counter-01"),
         fault="A repair consumes a repair, but no workflow-run start.",
-        kind="sql",
+        kind="logic",
         edits=(
             _runs(
                 "{Counter.WORKFLOW_RUN_STARTS: 1, Counter.WORKFLOW_REPAIR_STARTS: 1}",
@@ -297,7 +297,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         name="correction-counted-as-a-retry",
         clauses=("counter-14",),
         fault="A structured-output correction consumes a provider retry as well.",
-        kind="sql",
+        kind="logic",
         edits=(
             _runs(
                 "wanted = {Counter(counter.value): 1 for counter in request.counters}",

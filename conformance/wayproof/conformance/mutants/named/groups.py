@@ -19,7 +19,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         name="outstanding-members-summed",
         clauses=("group-01", "usage-02"),
         fault="A transmitted and a reserved member of a group stand for their sum.",
-        kind="sql",
+        kind="logic",
         edits=(
             _exposure(
                 "max(committed, transmitted, reserved) - committed",
@@ -43,7 +43,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         name="increase-over-what-is-outstanding",
         clauses=("group-02",),
         fault="A new member of a group asks for its amount beyond what the group has outstanding.",
-        kind="sql",
+        kind="logic",
         edits=(
             Edit(
                 file="reservations.py",

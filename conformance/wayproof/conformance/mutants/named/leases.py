@@ -92,12 +92,19 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         name="token-live-at-its-expiry",
         clauses=("lease-04", "lease-02"),
         fault="At the expiry of its lease itself a token is still live.",
-        kind="logic",
+        kind="sql",
         edits=(
             Edit(
                 file="identities.py",
-                find="tx.now < tx.row.owner_lease_expires_at",
-                replace="tx.now <= tx.row.owner_lease_expires_at",
+                find="return fencing_token == tx.row.fencing_token and"
+                " tx.now < tx.row.owner_lease_expires_at",
+                replace="""return bool(
+        tx.one(
+            "SELECT 1 FROM journeys WHERE journey = ?"
+            " AND fencing_token = ? AND ? <= owner_lease_expires_at",
+            (tx.row.journey, fencing_token, tx.now),
+        )
+    )""",
             ),
         ),
     ),
@@ -105,12 +112,19 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         name="older-tokens-are-live",
         clauses=("lease-04",),
         fault="Every token up to the latest is live as long as the latest lease is.",
-        kind="logic",
+        kind="sql",
         edits=(
             Edit(
                 file="identities.py",
-                find="return fencing_token == tx.row.fencing_token",
-                replace="return fencing_token <= tx.row.fencing_token",
+                find="return fencing_token == tx.row.fencing_token and"
+                " tx.now < tx.row.owner_lease_expires_at",
+                replace="""return bool(
+        tx.one(
+            "SELECT 1 FROM journeys WHERE journey = ?"
+            " AND fencing_token >= ? AND ? < owner_lease_expires_at",
+            (tx.row.journey, fencing_token, tx.now),
+        )
+    )""",
             ),
         ),
     ),
@@ -260,8 +274,15 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         name="every-started-journey-is-an-orphan",
         clauses=("lease-10",),
         fault="A takeover of a journey that has begun fails it although no run is active.",
-        kind="logic",
-        edits=(_leases(_ORPHANS, "        if row.started_at is not None:\n"),),
+        kind="sql",
+        edits=(
+            _leases(
+                _ORPHANS,
+                """        begun = "SELECT 1 FROM workflow_runs WHERE journey = ?"
+        if tx.one(begun, (row.journey,)):
+""",
+            ),
+        ),
     ),
     Mutant(
         name="takeover-claims-a-run-start",

@@ -69,7 +69,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         name="timed-out-at-its-deadline",
         clauses=("observe-03",),
         fault="finished_at of a timed-out journey is its deadline, not the moment of the commit.",
-        kind="sql",
+        kind="logic",
         edits=(
             _ending(
                 "str(reason),\n            tx.now,",
@@ -178,19 +178,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         ),
     ),
     Mutant(
-        name="heartbeat-raises-the-version",
-        clauses=("observe-12", "observe-13"),
-        fault="A heartbeat, of which no read shows anything, raises the record version.",
-        kind="transaction",
-        edits=(
-            Edit(
-                file="leases.py",
-                find='tx.note("owner_lease_expires_at = ?", (expires_at,))',
-                replace='tx.change("owner_lease_expires_at = ?", (expires_at,))',
-            ),
-        ),
-    ),
-    Mutant(
         name="replay-raises-the-version",
         clauses=("observe-13", "idempotency-09"),
         fault="The replay of a known operation id raises the record version.",
@@ -221,7 +208,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         name="lapsed-reservation-shown-as-released",
         clauses=("observe-14", "reservation-19"),
         fault="The listing shows a reserved reservation past its lease as released.",
-        kind="sql",
+        kind="logic",
         edits=(
             _observation(
                 "found = tx.connection.execute(_RESERVATIONS,"
@@ -243,7 +230,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     ),
     Mutant(
         name="closing-the-store-cancels-running-journeys",
-        clauses=("observe-16", "lifecycle-04"),
+        clauses=("lifecycle-04", "observe-16"),
         fault="A process that goes away asks its running journeys to stop.",
         kind="sql",
         edits=(
@@ -281,11 +268,18 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         name="superseded-runs-left-out-of-the-outcome",
         clauses=("outcome-02",),
         fault="The outcome does not show failed runs that a repair has superseded.",
-        kind="logic",
+        kind="sql",
         edits=(
             _observation(
                 "for run in _runs(tx)\n        ),",
-                "for run in _runs(tx)\n            if not run.superseded\n        ),",
+                """for run in map(
+                RunRow._make,
+                tx.connection.execute(
+                    _RUNS.replace("journey = ?", "journey = ? AND superseded = 0"),
+                    (row.journey,),
+                ),
+            )
+        ),""",
             ),
         ),
     ),

@@ -105,7 +105,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         name="child-has-the-first-ordinal",
         clauses=("run-06", "observe-10"),
         fault="A child of the second parallel member is numbered like the first.",
-        kind="sql",
+        kind="logic",
         edits=(
             _runs(
                 "*(parent.stage_id, parent.sequence_position, parent.member_ordinal, tx.now)",

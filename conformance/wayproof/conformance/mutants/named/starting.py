@@ -1,10 +1,9 @@
-"""Mutants that start journeys wrongly: capabilities, keys, pinned definitions, entries, routes."""
+"""Mutants that start journeys wrongly: policies, capabilities, entries, keys."""
 
 from typing import Final
 
 from wayproof.conformance.mutants.mutant import Edit, Mutant
 
-_DIGEST: Final = "definition_digest(definition)"
 _HASHED: Final = "hashed = request_hash(request, digest)"
 _KEY: Final = "AND idempotency_key = ?"
 _RETURN: Final = "return _started(journey_id, digest, 1)"
@@ -109,6 +108,7 @@ ADVERTISED: Final = (
     _Planned.LIVE_MODEL,""",
             ),
         ),
+        equivalent="Seen in the handshake, which a check judges once, not in a vector.",
     ),
     Mutant(
         name="chosen-routes-need-no-capability",
@@ -325,175 +325,6 @@ ADVERTISED: Final = (
                 "def start(self, request: JourneyStartRequest, now: int, sent: Any)",
             ),
             *_starts(_HASHED, f"{_HASHED} + canonical_json(sent).decode()"),
-        ),
-    ),
-    Mutant(
-        name="registry-pinned-instead-of-the-sequence",
-        clauses=("definition-01", "definition-03"),
-        fault="The pinned version is the digest of the whole registry.",
-        kind="logic",
-        edits=(
-            *_starts(_DIGEST, "digest_of(encode(self._registry))"),
-            *_starts("import canonical_json, ", "import canonical_json, digest_of, "),
-        ),
-    ),
-    Mutant(
-        name="entrypoint-transitions-not-pinned",
-        clauses=("definition-02",),
-        fault="A transition that only an entrypoint names does not change the pinned version.",
-        kind="logic",
-        edits=_starts(
-            _DIGEST,
-            "definition_digest(ResolvedDefinition("
-            "sequence=definition.sequence, entrypoints=definition.entrypoints,"
-            " workflows=definition.workflows, transitions=tuple("
-            "t for t in definition.transitions"
-            " if t.id in {s.transition for s in definition.sequence.steps})))",
-        ),
-    ),
-    Mutant(
-        name="every-transition-pinned",
-        clauses=("definition-03",),
-        fault="A transition that the sequence does not refer to changes its pinned version.",
-        kind="logic",
-        edits=_starts(
-            _DIGEST,
-            "definition_digest(ResolvedDefinition("
-            "sequence=definition.sequence, entrypoints=definition.entrypoints,"
-            " workflows=definition.workflows, transitions=tuple("
-            "sorted(self._registry.transitions, key=lambda t: t.id))))",
-        ),
-    ),
-    Mutant(
-        name="workflows-pinned-in-the-order-of-the-file",
-        clauses=("definition-04",),
-        fault="The order in which the registry declares workflows changes the pinned version.",
-        kind="logic",
-        edits=_starts(
-            _DIGEST,
-            "definition_digest(ResolvedDefinition("
-            "sequence=definition.sequence, entrypoints=definition.entrypoints,"
-            " transitions=definition.transitions, workflows=tuple("
-            "w for w in self._registry.workflows if w in definition.workflows)))",
-        ),
-    ),
-    Mutant(
-        name="definition-of-the-latest-start",
-        clauses=("definition-07",),
-        fault="The entry stage is read from what the latest start of that sequence pinned.",
-        kind="sql",
-        edits=(
-            Edit(
-                file="runs.py",
-                find='"SELECT definition FROM definitions WHERE definition_digest = ?"',
-                replace='"SELECT definition FROM journeys AS own JOIN journeys AS latest'
-                " USING (namespace, workflow_sequence_id) JOIN definitions"
-                " ON definitions.definition_digest = latest.definition_digest"
-                ' WHERE own.journey = ? ORDER BY latest.journey DESC LIMIT 1"',
-            ),
-            Edit(
-                file="runs.py",
-                find="(tx.row.definition_digest,)",
-                replace="(tx.row.journey,)",
-            ),
-        ),
-    ),
-    Mutant(
-        name="edited-registry-pinned-again",
-        clauses=("definition-07", "definition-01"),
-        fault="When the registry is edited, journeys that have not begun pin its new definition.",
-        kind="sql",
-        edits=_starts(
-            "self._resolve = cache(self._resolve_now)",
-            """self._resolve = cache(self._resolve_now)
-        for sequence in registry.workflow_sequences:
-            definition, digest = self._resolve(sequence.id)
-            connection.execute(
-                "INSERT INTO definitions (definition_digest, definition) VALUES (?, ?)"
-                " ON CONFLICT DO NOTHING",
-                (digest, canonical_json(encode(definition)).decode()),
-            )
-            connection.execute(
-                "UPDATE journeys INDEXED BY journeys_due SET definition_digest = ?"
-                " WHERE namespace = ? AND due_at IS NOT NULL AND workflow_sequence_id = ?"
-                " AND lifecycle_state = 'pending'",
-                (digest, namespace, sequence.id),
-            )""",
-        ),
-    ),
-    Mutant(
-        name="semantic-reference-pinned-as-the-version",
-        clauses=("definition-08",),
-        fault="A reference to a compilation plan becomes the pinned version.",
-        kind="logic",
-        edits=_starts(
-            "journey_id = new_journey_id()",
-            """digest = next(
-            (r.reference for r in request.semantic_references if r.role == "compilation_plan"),
-            digest,
-        )
-        journey_id = new_journey_id()""",
-        ),
-    ),
-    Mutant(
-        name="route-of-another-sequence-accepted",
-        clauses=("route-01",),
-        fault="Transitions are looked up in the whole registry, not in the closed view.",
-        kind="logic",
-        edits=_starts(
-            _TRY_ROUTES,
-            "_require_routes(ResolvedDefinition("
-            "sequence=definition.sequence, entrypoints=(), workflows=(),"
-            " transitions=self._registry.transitions), request.route_choices)",
-        ),
-    ),
-    Mutant(
-        name="option-of-another-transition-accepted",
-        clauses=("route-02",),
-        fault="An option is looked up among those of all transitions of the sequence.",
-        kind="logic",
-        edits=_starts(
-            "if choice.option_id not in allowed.pop(choice.transition_id, ()):",
-            """options = {o.id for t in definition.transitions for o in t.options}
-        if allowed.pop(choice.transition_id, None) is None or choice.option_id not in options:""",
-        ),
-    ),
-    Mutant(
-        name="option-of-another-sequence-accepted",
-        clauses=("route-03",),
-        fault="Which sequence an option is for is not looked at.",
-        kind="logic",
-        edits=_starts("if option.sequence in (None, definition.sequence.id)", "if option.id"),
-    ),
-    Mutant(
-        name="equal-choices-merged",
-        clauses=("route-04",),
-        fault="The same choice given twice is accepted.",
-        kind="logic",
-        edits=_starts("for choice in choices:", "for choice in dict.fromkeys(choices):"),
-    ),
-    Mutant(
-        name="entrypoint-route-demanded",
-        clauses=("route-05",),
-        fault="A start that leaves the transition of an entrypoint open is refused.",
-        kind="logic",
-        edits=_starts(
-            "raise Refusal(RefusalCode.INVALID_ROUTE_CHOICE)",
-            """raise Refusal(RefusalCode.INVALID_ROUTE_CHOICE)
-    if any(entrypoint.transition in allowed for entrypoint in definition.entrypoints):
-        raise Refusal(RefusalCode.INVALID_ROUTE_CHOICE)""",
-        ),
-    ),
-    Mutant(
-        name="semantic-reference-must-be-a-digest",
-        clauses=("compiler-01",),
-        fault="A semantic-compiler reference that does not look like a digest is refused.",
-        kind="logic",
-        edits=_starts(
-            "if definition is None or digest is None:",
-            """if not all(r.reference.startswith("sha256:") for r in request.semantic_references):
-            return Refused(code=RefusalCode.INVALID_REQUEST)
-        if definition is None or digest is None:""",
         ),
     ),
     Mutant(

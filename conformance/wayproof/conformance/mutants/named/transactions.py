@@ -9,6 +9,7 @@ _VERSIONED: Final = "WHERE journey = ? AND record_version = ?{guard}"
 _NOTED: Final = "SET {assignments} WHERE journey = ? AND record_version = ?"
 _SERVE: Final = "return do(lambda: self._serve(_HANDLERS[operation], request, now))"
 _START: Final = "return self._turns.write(lambda: self._starts.start(request, now))"
+_REPORTS: Final = "# Committed like an answer: nothing was written but the end that it reports."
 _HANDLED: Final = "value = handler(tx, request)"
 
 ANY_VERSION: Final = (
@@ -63,7 +64,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     ),
     Mutant(
         name="decided-on-the-row-of-the-last-command",
-        clauses=("lifecycle-15", "outcome-07"),
+        clauses=("lifecycle-03", "lifecycle-15", "outcome-07"),
         fault="A command decides on the journey as the command before it left it, whatever a sweep"
         " has done since.",
         kind="transaction",
@@ -110,6 +111,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
                 replace="value = handler(tx := self._opened, request)",
             ),
         ),
+        equivalent="Only clients that race in real time see it, and vectors do not race.",
     ),
     Mutant(
         name="key-looked-up-before-the-transaction",
@@ -151,6 +153,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
                 ' (namespace, creation_scope, idempotency_key)",',
             ),
         ),
+        equivalent="Only clients that race in real time see it, and vectors do not race.",
     ),
     Mutant(
         name="lost-commit-answered",
@@ -168,6 +171,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
 """,
             ),
         ),
+        equivalent="Only a store that cannot commit shows it, and vectors cannot break a store.",
     ),
     Mutant(
         name="version-answered-from-before-the-commit",
@@ -230,6 +234,174 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         )
         tx.reload()
         schedule(tx)""",
+            ),
+        ),
+    ),
+    Mutant(
+        name="status-decided-before-the-reservations-are-closed",
+        clauses=("settle-06", "settle-04"),
+        fault="At the accounting deadline the status is decided on the row from before the close.",
+        kind="transaction",
+        edits=(
+            Edit(
+                file="ending.py",
+                find="done = tx.reload().unsettled_reservations == 0",
+                replace="done = tx.row.unsettled_reservations == 0\n    tx.reload()",
+            ),
+        ),
+    ),
+    Mutant(
+        name="sweep-settles-on-the-row-before-its-releases",
+        clauses=("settle-04", "reservation-15"),
+        fault="A sweep that releases the last reservation of an ended journey does not settle it.",
+        kind="transaction",
+        edits=(
+            Edit(
+                file="sweeps.py",
+                find="    tx.reload()\n    settle_if_done(tx)",
+                replace="    settle_if_done(tx)\n    tx.reload()",
+            ),
+        ),
+    ),
+    Mutant(
+        name="refused-child-left-behind",
+        clauses=("precedence-09", "counter-06"),
+        fault="A child run is written before its counters are looked at, and the refusal commits"
+        " it.",
+        kind="transaction",
+        edits=(
+            Edit(
+                file="runs.py",
+                find="    require_room(tx, wanted)\n    run = new_workflow_run_id()",
+                replace="    run = new_workflow_run_id()",
+            ),
+            Edit(
+                file="runs.py",
+                find="    if is_repair:\n        tx.set_once(",
+                replace="    require_room(tx, wanted)\n    if is_repair:\n        tx.set_once(",
+            ),
+        ),
+    ),
+    Mutant(
+        name="refused-entry-runs-left-behind",
+        clauses=("run-03", "precedence-09"),
+        fault="The entry runs are written before their counter is looked at, and the refusal"
+        " commits them.",
+        kind="transaction",
+        edits=(
+            Edit(
+                file="runs.py",
+                find="    require_room(tx, wanted)\n    runs = tuple(",
+                replace="    runs = tuple(",
+            ),
+            Edit(
+                file="runs.py",
+                find="    tx.change(\n        \"lifecycle_state = 'running', started_at",
+                replace="    require_room(tx, wanted)\n"
+                "    tx.change(\n        \"lifecycle_state = 'running', started_at",
+            ),
+        ),
+    ),
+    Mutant(
+        name="counter-refusal-rolled-back",
+        clauses=("lifecycle-07", "counter-01"),
+        fault="A claim that exceeds its counter rolls back the end that it reports.",
+        kind="transaction",
+        edits=(
+            Edit(
+                file="service.py",
+                find=_REPORTS,
+                replace="""if refusal.code.endswith("_limit_exhausted"):
+                raise""",
+            ),
+        ),
+    ),
+    Mutant(
+        name="terminal-refusal-rolls-back-the-checkpoint",
+        clauses=("precedence-08", "settle-08"),
+        fault="A request refused with journey_terminal rolls back what was overdue.",
+        kind="transaction",
+        edits=(
+            Edit(
+                file="service.py",
+                find=_REPORTS,
+                replace="""if refusal.code == "journey_terminal":
+                raise""",
+            ),
+        ),
+    ),
+    Mutant(
+        name="ceiling-refusal-rolled-back",
+        clauses=("precedence-05", "ceiling-06"),
+        fault="A reservation over the ceiling rolls back the end that it reports.",
+        kind="transaction",
+        edits=(
+            Edit(
+                file="service.py",
+                find=_REPORTS,
+                replace="""if refusal.code == "token_budget_exhausted":
+                raise""",
+            ),
+        ),
+    ),
+    Mutant(
+        name="absent-amount-refusal-rolled-back",
+        clauses=("ceiling-09", "transmission-03"),
+        fault="A reservation without an amount rolls back the end that it reports.",
+        kind="transaction",
+        edits=(
+            Edit(
+                file="service.py",
+                find=_REPORTS,
+                replace="""if refusal.code == "token_reservation_unavailable":
+                raise""",
+            ),
+        ),
+    ),
+    Mutant(
+        name="report-settles-in-a-commit-of-its-own",
+        clauses=("settle-04", "outcome-09"),
+        fault="The report that leaves nothing to reconcile is committed, and the settlement after"
+        " it is rolled back.",
+        kind="transaction",
+        edits=(
+            Edit(
+                file="reports.py",
+                find="        tx.reload()\n        settle_if_done(tx)",
+                replace="""        tx.reload()
+        before = tx.version
+        tx.connection.execute("SAVEPOINT settlement")
+        settle_if_done(tx)
+        tx.connection.execute("ROLLBACK TO settlement")
+        tx.connection.execute("RELEASE settlement")
+        tx.version = before""",
+            ),
+        ),
+    ),
+    Mutant(
+        name="ambiguity-answered-from-before-its-commit",
+        clauses=("ambiguity-07", "reservation-07"),
+        fault="report_ambiguity answers how the transmission stood before.",
+        kind="transaction",
+        edits=(
+            Edit(
+                file="reports.py",
+                find="        reservation = expire(tx, reservation)\n",
+                replace="        expire(tx, reservation)\n",
+            ),
+        ),
+    ),
+    Mutant(
+        name="stop-report-answered-from-before-its-commit",
+        clauses=("cancel-10", "run-09"),
+        fault="A stop report answers the outcome that it was sent with.",
+        kind="transaction",
+        edits=(
+            Edit(
+                file="runs.py",
+                find="        schedule(tx)\n    return _reading(run.workflow_run_id, state)",
+                replace="        schedule(tx)\n"
+                "    return _reading(run.workflow_run_id, request.outcome)",
             ),
         ),
     ),
