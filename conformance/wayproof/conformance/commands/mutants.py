@@ -1,12 +1,20 @@
 """``wayproof mutants``: see that every planted fault is caught."""
 
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from wayproof.conformance.mutants.catalogue import Candidate
+    from wayproof.conformance.mutants.run import Game, Outcome
+    from wayproof.conformance.mutants.serving import Serving
+    from wayproof.conformance.vectors.format import Vector
+
+SURVIVORS = 1
 COULD_NOT_RUN = 3
 
 
@@ -28,6 +36,12 @@ def mutants(
     matrix: Annotated[
         bool, typer.Option("--matrix", help="Play every vector on every mutant; takes long.")
     ] = False,
+    served: Annotated[
+        bool, typer.Option("--served", help="Say which clauses no mutant shows to be tested.")
+    ] = False,
+    write: Annotated[
+        bool, typer.Option("--write-score", help="Write the score file, and judge as usual.")
+    ] = False,
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 2,
     seconds: Annotated[float, typer.Option(min=0.1, help="How long one vector may take.")] = 20.0,
     vectors: Annotated[
@@ -42,66 +56,119 @@ def mutants(
 
     A mutant meets the vectors about its own clauses first; the first that fails it kills it.
 
-    Exit codes: 0 all killed, but for the excused; 1 survivors; 2 wrong input; 3 not all judged.
+    Exit codes: 0 all killed but the excused, or all clauses served; 1 not so; 2 wrong input;
+    3 not all could be judged.
 
     Example: wayproof mutants 'lease-*' --set named
     """
-    # Imported here, so that help and completion are quick.
-    import fnmatch  # noqa: PLC0415
+    # Imported here and below, so that help and completion are quick.
     import json  # noqa: PLC0415
 
     from rich.console import Console  # noqa: PLC0415
+
+    from wayproof.conformance.mutants.run import Game, in_order  # noqa: PLC0415
+    from wayproof.conformance.report import mutants as report  # noqa: PLC0415
+
+    if write and (name != "*" or only is not Set.ALL or matrix or served):
+        raise typer.BadParameter("the score is that of all mutants; say --write-score alone")
+    if matrix and served:
+        raise typer.BadParameter("say --matrix or --served")
+    chosen, suite = _input(name, only, vectors)
+    try:
+        if served:
+            serving = _serve(chosen, suite, jobs, seconds)
+            if as_json:
+                typer.echo(json.dumps(report.serving_document(serving), indent=1))
+            else:
+                report.print_serving(serving, Console())
+            raise typer.Exit(SURVIVORS if serving.unserved else 0)
+        enough = _never if matrix else bool
+        games = [Game(candidate=c, vectors=in_order(c, suite), enough=enough) for c in chosen]
+        outcomes = _play(games, jobs, seconds)
+        if write:
+            _write_score(outcomes, _serve(chosen, suite, jobs, seconds))
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted: not all were judged\n")
+        raise typer.Exit(COULD_NOT_RUN) from None
+    if as_json:
+        typer.echo(json.dumps(report.document(outcomes, matrix), ensure_ascii=False, indent=1))
+    else:
+        report.print_outcomes(outcomes, Console(), matrix)
+    raise typer.Exit(report.exit_code(outcomes))
+
+
+def _input(
+    name: str, only: Set, vectors: Path | None
+) -> tuple[tuple["Candidate", ...], tuple["Vector", ...]]:
+    import fnmatch  # noqa: PLC0415
 
     from wayproof.conformance.mutants.catalogue import (  # noqa: PLC0415
         SETS,
         CatalogueError,
         candidates_of,
     )
-    from wayproof.conformance.mutants.run import Game, in_order, play_games  # noqa: PLC0415
-    from wayproof.conformance.report.mutants import (  # noqa: PLC0415
-        document,
-        exit_code,
-        print_outcomes,
-    )
     from wayproof.conformance.vectors import VECTORS  # noqa: PLC0415
     from wayproof.conformance.vectors.reader import VectorProblem  # noqa: PLC0415
     from wayproof.conformance.vectors.suite import read_suite  # noqa: PLC0415
 
     try:
-        sets = [held for held in SETS if only in (Set.ALL, held)]
-        chosen = [c for c in candidates_of(sets) if fnmatch.fnmatchcase(c.name, name)]
+        candidates = candidates_of([held for held in SETS if only in (Set.ALL, held)])
+        chosen = tuple(c for c in candidates if fnmatch.fnmatchcase(c.name, name))
         if not chosen:
             raise typer.BadParameter(f"no mutant's name fits {name!r}")
-        suite = read_suite((vectors or VECTORS) / "journey")
+        return chosen, read_suite((vectors or VECTORS) / "journey")
     except (CatalogueError, VectorProblem, OSError) as error:
         raise typer.BadParameter(str(error)) from error
-    games = [
-        Game(candidate=c, vectors=in_order(c, suite), enough=_never if matrix else bool)
-        for c in chosen
-    ]
+
+
+def _play(games: Sequence["Game"], jobs: int, seconds: float) -> list["Outcome"]:
+    """Play all games, and put the outcomes in their order."""
+    from wayproof.conformance.mutants.run import play_games  # noqa: PLC0415
+
     outcomes = []
+    for outcome in play_games(games, jobs=jobs, seconds=seconds):
+        outcomes.append(outcome)
+        _progress(f"{len(outcomes)} of {len(games)}: {outcome.candidate.name}")
+    place = {game.candidate.name: number for number, game in enumerate(games)}
+    return sorted(outcomes, key=lambda outcome: place[outcome.candidate.name])
+
+
+def _serve(
+    chosen: Sequence["Candidate"], suite: Sequence["Vector"], jobs: int, seconds: float
+) -> "Serving":
+    from wayproof.conformance.mutants.serving import clauses_to_serve, serve  # noqa: PLC0415
+
+    return serve(
+        clauses_to_serve(),
+        chosen,
+        suite,
+        jobs=jobs,
+        seconds=seconds,
+        heard=lambda outcome: _progress(f"serving: {outcome.candidate.name}"),
+    )
+
+
+def _write_score(outcomes: Sequence["Outcome"], serving: "Serving") -> None:
+    from wayproof.conformance.mutants.score import (  # noqa: PLC0415
+        SCORE_FILE,
+        score_of,
+        write_score,
+    )
+
     try:
-        for outcome in play_games(games, jobs=jobs, seconds=seconds):
-            outcomes.append(outcome)
-            _progress(len(outcomes), len(games), outcome.candidate.name)
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted: not all were judged\n")
-        raise typer.Exit(COULD_NOT_RUN) from None
-    place = {c.name: number for number, c in enumerate(chosen)}
-    outcomes.sort(key=lambda outcome: place[outcome.candidate.name])
-    if as_json:
-        typer.echo(json.dumps(document(outcomes, matrix), ensure_ascii=False, indent=1))
+        write_score(score_of(outcomes, serving))
+    except ValueError as error:
+        sys.stderr.write(f"error: no score was written: {error}\n")
     else:
-        print_outcomes(outcomes, Console(), matrix)
-    raise typer.Exit(exit_code(outcomes))
+        sys.stderr.write(f"{SCORE_FILE} was written\n")
 
 
 def _never(kills: object) -> bool:
     return False
 
 
-def _progress(done: int, total: int, name: str) -> None:
+def _progress(text: str) -> None:
     """Say how far it is, on a terminal only."""
     if sys.stderr.isatty():
-        sys.stderr.write(f"\r\033[K{done} of {total}: {name}\r")
+        sys.stderr.write(f"\r\033[K{text}\r")
         sys.stderr.flush()

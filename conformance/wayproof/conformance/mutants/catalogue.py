@@ -91,7 +91,7 @@ def candidate_of(mutant: Mutant, name: SetName) -> Candidate:
 def _set(name: SetName) -> list[Candidate]:
     if name == "generated":
         return _generated()
-    mutants = _written(f"{__package__}.{name}")
+    mutants = written_mutants(name)
     return sorted(
         (candidate_of(mutant, name) for mutant in mutants), key=lambda candidate: candidate.name
     )
@@ -136,8 +136,9 @@ def parse_excuses(text: str) -> dict[str, str]:
     return excuses
 
 
-def _written(package: str) -> Iterator[Mutant]:
-    """The ``MUTANTS`` of every module in a folder; none if there is no such folder."""
+def written_mutants(name: SetName) -> Iterator[Mutant]:
+    """The ``MUTANTS`` of every module of a set; none if there is no such folder."""
+    package = f"{__package__}.{name}"
     spec = find_spec(package)
     if spec is None or spec.submodule_search_locations is None:
         return

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final, Literal
 
 from wayproof.conformance.mutants.catalogue import Candidate
-from wayproof.conformance.mutants.run import Game, Kill, Outcome, play_games, tags_of
+from wayproof.conformance.mutants.run import SECONDS, Game, Kill, Outcome, play_games, tags_of
 from wayproof.conformance.vectors.format import Vector
 from wayproof.spec.journey.clauses import clauses
 
@@ -63,6 +63,7 @@ def serve(
     vectors: Sequence[Vector],
     *,
     jobs: int = 1,
+    seconds: float = SECONDS,
     heard: Callable[[Outcome], None] = lambda outcome: None,
 ) -> Serving:
     """Find what serves each clause: closely before loosely; by a mutant made for it before a
@@ -79,7 +80,7 @@ def serve(
             games = list(_games(left, candidates, vectors, is_rank, closeness))
             place = {game.candidate.name: number for number, game in enumerate(games)}
             outcomes = []
-            for outcome in play_games(games, jobs=jobs):
+            for outcome in play_games(games, jobs=jobs, seconds=seconds):
                 heard(outcome)
                 outcomes.append(outcome)
             outcomes.sort(key=lambda outcome: place[outcome.candidate.name])

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
@@ -9,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wayproof.conformance.mutants.run import Outcome
+from wayproof.conformance.mutants.serving import Serving
 
 UNFIT = "they killed nothing; build the vectors again"
 
@@ -82,6 +84,31 @@ def document(outcomes: Sequence[Outcome], matrix: bool) -> dict[str, Any]:
         "exit_code": exit_code(outcomes),
         "sets": {name: score_line(name, held) for name, held in _by_set(outcomes).items()},
         "mutants": [_entry(outcome, matrix) for outcome in outcomes],
+    }
+
+
+def print_serving(serving: Serving, console: Console) -> None:
+    """Print the clauses that are served loosely or not at all, and how many are served."""
+    for clause, service in serving.served.items():
+        if service.closeness == "vector":
+            told = f"{clause} loosely, at another step: {service.mutant} by {service.vector}"
+            console.print(Text(told), soft_wrap=True)
+    for clause, tried in serving.unserved.items():
+        found = f"no vector about it fails {', '.join(tried)}" if tried else "no mutant breaks it"
+        console.print(Text(f"{clause} not at all: {found}"), soft_wrap=True)
+    closely = sum(service.closeness == "step" for service in serving.served.values())
+    generated = sum(s.mutant.startswith("generated-") for s in serving.served.values())
+    total = len(serving.served) + len(serving.unserved)
+    told = f"{len(serving.served)} of {total} clauses served, {closely} of them closely"
+    console.print(Text(f"{told}, {generated} by generated mutants alone", style="bold"))
+
+
+def serving_document(serving: Serving) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "format": "wayproof-serving/1.0",
+        "served": {clause: asdict(service) for clause, service in serving.served.items()},
+        "unserved": {clause: list(tried) for clause, tried in serving.unserved.items()},
     }
 
 
