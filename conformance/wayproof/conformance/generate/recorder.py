@@ -47,6 +47,7 @@ from wayproof.spec.journey.constraints import format_moment, from_milliseconds
 from wayproof.spec.journey.definitions import required_capabilities
 from wayproof.spec.journey.digests import canonical_json
 from wayproof.spec.journey.encoding import encode
+from wayproof.spec.journey.operations import OPERATIONS
 from wayproof.spec.journey.refusals import Refusal
 
 COMPARED_DETAILS: Final = ("outcome", "missing", "journey_id")
@@ -64,8 +65,8 @@ def record(
 ) -> Vector:
     """The vector of a story; ``taken`` is the story as it was played, if it was played already.
 
-    Not ``explained``, it judges just the same, but cannot be written into a file: clauses,
-    rulings and the changes of each step are left out, which take most of the time.
+    Not ``explained``, it judges just the same, but cannot be written into a file: clauses and
+    rulings are left out, which take most of the time.
 
     Raises:
         Undecidable: if a name is bound in some allowed worlds only.
@@ -161,7 +162,7 @@ class _Recording:
             version=self._version(taken.branches),
             clauses=clauses,
             rests_on=rests_on,
-            **self._state(taken.after, taken.branches[0].played.journey_id),
+            **self._state(taken.after, _tells_version(taken)),
         )
 
     def _version(self, branches: tuple[Branch, ...]) -> Literal["raised", "same", "any"]:
@@ -210,7 +211,7 @@ class _Recording:
         digest, projection = shown[0]
         if any(other != digest for other, _ in shown):
             return {}
-        changes = changes_between(self.known, projection) if self.explained else None
+        changes = changes_between(self.known, projection)
         self.known = projection
         self.seen = {journey.terms.journey_id for journey in moment.world.journeys}
         return {"changes": changes, "digest": digest}
@@ -275,6 +276,23 @@ def _record(branch: Branch) -> object:
     reply = branch.played.step.reply
     assert isinstance(reply, Answered)
     return reply.record
+
+
+def _tells_version(taken: Taken) -> str | None:
+    """The journey whose record version a call's reply must tell; None if it need not: only
+    answers to requests that may change something, and two of the reads, have to."""
+    action = taken.action
+    assert isinstance(action, Call)
+    operation = OPERATIONS.get(action.operation)
+    if operation is None or not (operation.mutates or action.operation in SHOW_VERSION):
+        return None
+    if any(not isinstance(branch.played.step.reply, Answered) for branch in taken.branches):
+        return None
+    return taken.branches[0].played.journey_id
+
+
+SHOW_VERSION: Final = ("snapshot", "list_workflow_runs")
+"""The reads whose record shows the record version."""
 
 
 def _binds(branch: Branch) -> bool:

@@ -36,6 +36,7 @@ from wayproof.conformance.vectors.names import UnknownName
 from wayproof.conformance.vectors.reader import expected_states
 from wayproof.spec.journey.constraints import parse_moment, to_milliseconds
 from wayproof.spec.journey.digests import canonical_json
+from wayproof.spec.journey.operations import OPERATIONS
 from wayproof.spec.journey.refusals import RefusalCode
 
 COMPARED_DETAIL: Final = ("outcome", "missing", "journey_id")
@@ -187,7 +188,8 @@ class _Game:
             if shown is not None and version not in (None, shown):
                 raise Mismatch("version", f"{version}, as the reply says", shown, ("observe-11",))
             version = version or shown
-            if version is None and step.version != "any" and step.digest is None:
+            mutates = OPERATIONS[step.operation].mutates  # reads need not tell the version
+            if version is None and mutates and step.version != "any" and step.digest is None:
                 raise Mismatch("version", "a reply with its record version", None)
         if version is not None and journey_id is not None:
             self._see_version(step, journey_id, version)

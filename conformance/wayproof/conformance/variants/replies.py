@@ -49,7 +49,7 @@ def _detailed(change: Callable[[Mapping[str, JsonValue]], dict[str, JsonValue]])
     return _rewording(reword)
 
 
-@variant(clauses=("access-10",))
+@variant(clauses=("access-10",), protocol=("Refused.detail",))
 def explains_more() -> Backend:
     """Adds fields of its own to the detail of refusals, but to that of an unknown journey, which
     must have none: a detail explains, and only some of its parts are fixed."""
@@ -58,13 +58,13 @@ def explains_more() -> Backend:
     )
 
 
-@variant()
+@variant(protocol=("Refused.detail",))
 def explains_nothing() -> Backend:
     """Leaves out of a refusal's detail whatever only explains: pointer and problem."""
     return _detailed(lambda detail: {k: v for k, v in detail.items() if k in COMPARED_DETAIL})
 
 
-@variant()
+@variant(protocol=("Refused.detail",))
 def points_elsewhere() -> Backend:
     """Points at the whole request instead of the field at fault, in words of its own."""
     pointing = {"pointer": "", "problem": "something is wrong"}
@@ -77,7 +77,7 @@ def _backwards(value: JsonValue) -> JsonValue:
     return [_backwards(part) for part in value] if isinstance(value, list) else value
 
 
-@variant()
+@variant(protocol=("JsonValue",))
 def keys_come_backwards() -> Backend:
     """Writes the fields of every record the other way round: the order of an object's keys means
     nothing."""
@@ -90,7 +90,7 @@ def keys_come_backwards() -> Backend:
     return _rewording(reword)
 
 
-@variant()
+@variant(protocol=("Answer.record_version",))
 def reads_tell_no_version_twice() -> Backend:
     """Tells the record version beside a reply only where the reply is of no read: only of those is
     it asked."""
@@ -100,6 +100,16 @@ def reads_tell_no_version_twice() -> Backend:
         if catalogued is not None and not catalogued.mutates:
             return replace(reply, record_version=None)
         return reply
+
+    return _rewording(reword)
+
+
+@variant(protocol=("Refused.record_version",))
+def refusals_tell_no_version() -> Backend:
+    """Tells no record version with a refusal: what a refused request left behind can be read."""
+
+    def reword(_operation: str, reply: Reply) -> Reply:
+        return replace(reply, record_version=None) if isinstance(reply, Refused) else reply
 
     return _rewording(reword)
 
@@ -121,7 +131,7 @@ def _emptied(value: Any) -> None:
         value.clear()
 
 
-@variant()
+@variant(protocol=("JsonValue",))
 def arguments_are_consumed() -> Backend:
     """Takes apart the arguments that it is handed: what crosses the protocol is a value, and
     belongs to whom it was sent."""

@@ -1,7 +1,6 @@
 """Backends that keep the same journeys otherwise: processes that come and go, several clients,
 several stores."""
 
-
 from wayproof.conformance.protocol.backend import (
     Backend,
     JsonValue,

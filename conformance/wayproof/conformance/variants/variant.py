@@ -24,7 +24,9 @@ class Variant:
     """What it does otherwise, and why it may."""
     clauses: tuple[str, ...]
     rulings: tuple[int, ...]
-    """What allows it."""
+    protocol: tuple[str, ...]
+    """What allows it: clauses and rulings of the contract, and parts of the protocol by the names
+    of its module, such as ``Refused.detail``."""
     place: str
     """What ``wayproof check --backend`` calls it."""
     make: Make
@@ -35,7 +37,10 @@ Made = TypeVar("Made", bound=Make)
 
 
 def variant(
-    *, clauses: tuple[str, ...] = (), rulings: tuple[int, ...] = ()
+    *,
+    clauses: tuple[str, ...] = (),
+    rulings: tuple[int, ...] = (),
+    protocol: tuple[str, ...] = (),
 ) -> Callable[[Made], Made]:
     """Make a variant of a function that makes its backend; its docstring says why it is allowed."""
 
@@ -48,6 +53,7 @@ def variant(
             why=" ".join((make.__doc__ or "").split()),
             clauses=clauses,
             rulings=rulings,
+            protocol=protocol,
             place=_place(make),
             make=make,
         )

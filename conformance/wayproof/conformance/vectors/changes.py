@@ -87,9 +87,15 @@ def _compare(
                 f"{place}/{index}",
                 found,
             )
-    # By bytes, since Python holds 1, 1.0 and True equal.
-    elif canonical_json(before) != canonical_json(after):
+    elif not _same(before, after):
         found[place] = (before, after)
+
+
+def _same(before: JsonValue, after: JsonValue) -> bool:
+    if type(before) is type(after) and before == after:
+        return True
+    # By bytes, since Python holds 1, 1.0 and True equal.
+    return canonical_json(before) == canonical_json(after)
 
 
 def _compare_part(

@@ -1,0 +1,99 @@
+"""``wayproof variants``: see that every allowed deviation passes."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def variants(
+    name: Annotated[str, typer.Argument(metavar="GLOB", help="Only such variants.")] = "*",
+    *,
+    only: Annotated[str, typer.Option(metavar="GLOB", help="Play only such ids.")] = "*",
+    every: Annotated[int, typer.Option(min=1, metavar="N", help="Play only every Nth vector.")] = 1,
+    fresh: Annotated[
+        int, typer.Option(min=0, help="Play so many sequences that no vector file holds, too.")
+    ] = 20,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=2**53 - 1, help="Of the first fresh sequence.", show_default="random"
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many at a time.", show_default="one for each processor"),
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=0.1, help="How long one vector may take.")] = 60.0,
+    vectors: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True, file_okay=False, help="Where vectors are.", show_default="the checkout's"
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Play the suite on backends that differ only as the contract allows.
+
+    Each has to pass everything: what one of them fails demands more than the contract does.
+
+    Exit codes: 0 all pass, 1 a false alarm, 2 wrong input, 3 not all could be judged.
+
+    Example: wayproof variants 'sweeps-*' --every 10
+    """
+    # Imported here, so that help and completion are quick.
+    import fnmatch  # noqa: PLC0415
+    import json  # noqa: PLC0415
+    import os  # noqa: PLC0415
+    import secrets  # noqa: PLC0415
+
+    from rich.console import Console  # noqa: PLC0415
+
+    from wayproof.conformance.report import variants as report  # noqa: PLC0415
+    from wayproof.conformance.run.check import chunks  # noqa: PLC0415
+    from wayproof.conformance.run.worker import Task  # noqa: PLC0415
+    from wayproof.conformance.variants.judge import (  # noqa: PLC0415
+        COULD_NOT_RUN,
+        exit_code,
+        judge,
+    )
+    from wayproof.conformance.variants.variant import variants as all_variants  # noqa: PLC0415
+    from wayproof.conformance.vectors import VECTORS  # noqa: PLC0415
+    from wayproof.conformance.vectors.reader import VectorProblem  # noqa: PLC0415
+    from wayproof.conformance.vectors.suite import read_suite  # noqa: PLC0415
+
+    chosen = [v for v in all_variants().values() if fnmatch.fnmatchcase(v.name, name)]
+    if not chosen:
+        raise typer.BadParameter(f"no variant's name fits {name!r}")
+    try:
+        suite = read_suite((vectors or VECTORS) / "journey", only)[::every]
+    except (VectorProblem, OSError) as error:
+        raise typer.BadParameter(str(error)) from error
+    first = secrets.randbelow(2**31) if seed is None else seed
+    tasks: list[Task] = [*suite, *chunks(range(first, first + fresh))]
+    if not tasks:
+        raise typer.BadParameter(f"no vector's id fits {only!r}")
+    judgements = []
+    try:
+        for judgement in judge(
+            chosen, tasks, jobs=jobs or len(os.sched_getaffinity(0)), seconds=seconds
+        ):
+            judgements.append(judgement)
+            _progress(f"{len(judgements)} of {len(chosen)}: {judgement.variant.name}")
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted: not all were judged\n")
+        raise typer.Exit(COULD_NOT_RUN) from None
+    if as_json:
+        written = report.document(judgements, first, fresh)
+        typer.echo(json.dumps(written, ensure_ascii=False, indent=1))
+    else:
+        report.print_judgements(judgements, first, fresh, Console())
+    raise typer.Exit(exit_code(judgements))
+
+
+def _progress(text: str) -> None:
+    """Say how far it is, on a terminal only."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\033[K{text}\r")
+        sys.stderr.flush()
