@@ -27,7 +27,7 @@ def check(
     only: Annotated[str, typer.Option(metavar="GLOB", help="Play only such ids.")] = "*",
     fresh: Annotated[
         int, typer.Option(min=0, help="Play so many sequences that no vector file holds, too.")
-    ] = 0,
+    ] = 200,
     seed: Annotated[
         int | None,
         typer.Option(

@@ -22,15 +22,52 @@ from wayproof.conformance.generate.settings import (
 from wayproof.conformance.generate.stories import drain
 
 
-def _lease(journey: str = "$J", access: str = "$owner", operation: str = "lease-1") -> Call:
+def _lease(
+    journey: str = "$J",
+    access: str = "$owner",
+    operation: str = "lease-1",
+    lasts: int = LONG_LEASE,
+) -> Call:
     return owned(
         "claim_lease",
         journey=journey,
         access=access,
         operation_id=operation,
         worker_id="worker-1",
-        lease_milliseconds=LONG_LEASE,
+        lease_milliseconds=lasts,
     )
+
+
+def _beat(lasts: int, token: str = "$F1") -> Call:
+    return owned("heartbeat", fencing_token=token, lease_milliseconds=lasts)
+
+
+def _begin(token: str = "$F1") -> Call:
+    return owned("begin_journey", fencing_token=token)
+
+
+def _finish(run: int, outcome: str, token: str = "$F1") -> Call:
+    return owned(
+        "finish_workflow_run",
+        fencing_token=token,
+        workflow_run_id=f"$R{run}",
+        outcome=outcome,
+    )
+
+
+def _child(number: int, parent: int, purpose: str) -> Call:
+    return owned(
+        "start_workflow_run",
+        fencing_token="$F1",
+        operation_id=f"child-{number}",
+        parent_workflow_run_id=f"$R{parent}",
+        workflow_id="Aside",
+        purpose=purpose,
+    )
+
+
+def _complete(token: str = "$F1") -> Call:
+    return owned("complete_journey", fencing_token=token)
 
 
 def _reserve(number: int, amount: int, *, group: str = "", **more: Any) -> Call:
@@ -80,6 +117,102 @@ LAPSE: Final[Script] = (Tick(MIDNIGHT + RESERVATION_LEASE), Sweep())
 
 def _group(*middle: Action) -> Script:
     return (*BEGUN, *middle, *FINISHED)
+
+
+OWNERS: Final[dict[str, tuple[str, Script]]] = {
+    "a heartbeat keeps the token live past the first expiry": (
+        "lease",
+        (
+            start(Scope()),
+            _lease(lasts=1000),
+            Tick(MIDNIGHT + 999),
+            _beat(2000),
+            Tick(MIDNIGHT + 2998),
+            _begin(),
+            Tick(MIDNIGHT + 2999),
+            _finish(1, "completed"),
+            _lease(operation="lease-2"),
+        ),
+    ),
+    "a short heartbeat does not shorten a long lease": (
+        "lease",
+        (
+            start(Scope()),
+            _lease(lasts=5000),
+            _beat(1),
+            Tick(MIDNIGHT + 4999),
+            _begin(),
+            _lease(operation="lease-2"),
+        ),
+    ),
+    "a heartbeat at the expiry comes too late": (
+        "lease",
+        (
+            start(Scope()),
+            _lease(lasts=1000),
+            Tick(MIDNIGHT + 1000),
+            _beat(5000),
+            _lease(operation="lease-2"),
+            _beat(5000),
+            _beat(5000, "$F2"),
+            _begin(),
+            _begin("$F2"),
+        ),
+    ),
+    "a finished journey's work is taken over and completed": (
+        "lease",
+        (
+            start(Scope()),
+            _lease(lasts=1000),
+            _begin(),
+            _finish(1, "completed"),
+            Tick(MIDNIGHT + 1000),
+            _complete(),
+            _lease(operation="lease-2", lasts=1000),
+            _complete(),
+            _lease(operation="lease-1", lasts=1000),
+            Tick(MIDNIGHT + 2000),
+            _lease(operation="lease-3"),
+            _complete("$F2"),
+            _complete("$F3"),
+        ),
+    ),
+    "a run is repaired once, and its repair answers for it": (
+        "run",
+        (
+            *BEGUN,
+            _finish(1, "failed"),
+            _complete(),
+            _child(1, 1, "repair"),
+            _child(2, 1, "repair"),
+            _finish(2, "failed"),
+            _complete(),
+            _child(3, 1, "repair"),
+            _child(4, 2, "repair"),
+            _complete(),
+            _finish(3, "completed"),
+            _complete(),
+        ),
+    ),
+    "every child counts as a start, and no purpose fits every parent": (
+        "run",
+        (
+            *BEGUN,
+            _child(1, 1, "repair"),
+            _child(1, 1, "decomposition"),
+            _child(2, 2, "refinement"),
+            _finish(1, "completed"),
+            _child(3, 1, "decomposition"),
+            _child(3, 1, "repair"),
+            _child(3, 1, "refinement"),
+            _finish(2, "failed"),
+            _child(5, 2, "decomposition"),
+            _child(5, 2, "refinement"),
+            owned("list_workflow_runs"),
+        ),
+    ),
+}
+"""Title -> family and story: of owners and of runs."""
 
 
 HISTORIES: Final[dict[str, tuple[str, Script]]] = {
@@ -302,13 +435,13 @@ HISTORIES: Final[dict[str, tuple[str, Script]]] = {
 
 def histories() -> Iterator[Draft]:
     """The histories above, to the end of their accounting."""
-    for title, (family, script) in HISTORIES.items():
+    for title, (family, script) in (HISTORIES | OWNERS).items():
         yield Draft(
             family=family,
             topic="histories",
             setting=settings.ORDINARY,
             script=drain(settings.ORDINARY, script),
-            focus=len(BEGUN),
+            focus=1,
             title=title,
         )
     yield _several_journeys()
