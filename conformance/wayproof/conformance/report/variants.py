@@ -41,10 +41,10 @@ def print_judgements(
         if len(judgement.others) > TOLD_IN_FULL:
             number = len(judgement.others) - TOLD_IN_FULL
             console.print(f"and {number} more of {judgement.variant.name}\n")
-    table = Table()
+    table = Table(box=None)
     table.add_column("variant", no_wrap=True)
     table.add_column("allowed by")
-    for heading in ("pass", "fail", "other", "seconds"):
+    for heading in ("pass", "fail", "other", "s"):
         table.add_column(heading, justify="right")
     for judgement in judgements:
         table.add_row(*_row(judgement), style="" if judgement.exit_code == PASSED else "bold red")
@@ -59,8 +59,8 @@ def print_judgements(
 
 def allowance(variant: Variant) -> str:
     """What allows a variant, in a few words."""
-    rulings = [f"ruling {number}" for number in variant.rulings]
-    return ", ".join((*variant.clauses, *rulings, *variant.protocol))
+    rulings = ["ruling " + ", ".join(map(str, variant.rulings))] if variant.rulings else []
+    return ", ".join((*variant.clauses, *variant.protocol, *rulings))
 
 
 def _row(judgement: Judgement) -> tuple[str, ...]:

@@ -3,8 +3,11 @@ several stores."""
 
 from wayproof.conformance.protocol.backend import (
     Backend,
+    Hello,
     JsonValue,
     Reply,
+    World,
+    WorldSetup,
 )
 from wayproof.conformance.protocol.model_backend import ModelBackend
 from wayproof.conformance.protocol.sqlite_backend import SqliteBackend
@@ -58,3 +61,91 @@ class RestlessWorld(PassingWorld):
 def sqlite_dies_around_sweeps() -> Backend:
     """The SQLite store, closed and opened again around every tick and sweep."""
     return WrappedBackend(SqliteBackend(), RestlessWorld)
+
+
+class SharedBackend(SqliteBackend):
+    """One SQLite store that two clients have open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._other = self._open_store()
+
+    def take_turns(self) -> None:
+        """From now on the other client serves."""
+        self.store, self._other = self._other, self.store
+
+    def reopen(self) -> None:
+        """Both close the store and open it again."""
+        self._other.close()
+        super().reopen()
+        self._other = self._open_store()
+
+    def close(self) -> None:
+        """Close the store and remove it."""
+        self._other.close()
+        super().close()
+
+
+class SharedWorld(PassingWorld):
+    """A world that two clients serve in turn."""
+
+    def __init__(self, inner: World, backend: SharedBackend) -> None:
+        super().__init__(inner)
+        self._backend = backend
+
+    def call(self, operation: str, arguments: JsonValue) -> Reply:
+        """Serve one request."""
+        self._backend.take_turns()
+        return self.inner.call(operation, arguments)
+
+    def sweep(self) -> None:
+        """Sweep."""
+        self._backend.take_turns()
+        self.inner.sweep()
+
+
+@variant(clauses=("lifecycle-18", "observe-11"))
+def sqlite_is_shared() -> Backend:
+    """Two clients of one SQLite store serve the requests in turn: everything is in the store, and
+    who serves a request makes no difference."""
+    shared = SharedBackend()
+    return WrappedBackend(shared, lambda inner: SharedWorld(inner, shared))
+
+
+class OwningWorld(PassingWorld):
+    """A world with a store of its own."""
+
+    def __init__(self, name: str, setup: WorldSetup) -> None:
+        self._backend = SqliteBackend()
+        super().__init__(self._backend.open(name, setup))
+
+    def close(self) -> None:
+        """Forget the namespace and remove its store."""
+        super().close()
+        self._backend.close()
+
+
+class SeparatingBackend:
+    """A SQLite store for each namespace."""
+
+    def __init__(self) -> None:
+        self._idle = SqliteBackend()
+
+    def hello(self) -> Hello:
+        """Introduce itself."""
+        return self._idle.hello()
+
+    def open(self, name: str, setup: WorldSetup) -> OwningWorld:
+        """Open a namespace in a new store."""
+        return OwningWorld(name, setup)
+
+    def close(self) -> None:
+        """Remove what is left."""
+        self._idle.close()
+
+
+@variant(clauses=("identity-02",), protocol=("Backend.open",))
+def sqlite_stores_are_separate() -> Backend:
+    """Keeps each namespace in a store of its own: an id has to be unique in its store, and
+    namespaces share nothing."""
+    return SeparatingBackend()

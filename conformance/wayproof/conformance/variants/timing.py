@@ -5,7 +5,6 @@ These wrap any backend, since all that they do is to sweep more often than they 
 
 from collections.abc import Callable, Mapping
 from enum import Enum, unique
-from typing import Final
 
 from wayproof.conformance.protocol.backend import Backend, JsonValue, Reply, World
 from wayproof.conformance.protocol.model_backend import ModelBackend
@@ -27,9 +26,6 @@ class When(Enum):
     BEFORE_SWEEP = "before a sweep that was asked for"
     AFTER_RESTART = "when it comes back after a restart"
     AFTER_RECONFIGURE = "when the registry was edited"
-
-
-EVERY: Final = frozenset(When)
 
 
 class SweepingWorld(PassingWorld):
@@ -139,13 +135,13 @@ def sweeps_at_every_chance() -> Backend:
 
 
 @variant(clauses=("observe-14",), rulings=(4,))
-def sqlite_sweeps_before_each_request() -> Backend:
+def sqlite_sweeps_early() -> Backend:
     """The SQLite store, swept before each request, by the same right as the model."""
     return _sweeping(SqliteBackend, When.BEFORE_READ, When.BEFORE_WRITE)
 
 
 @variant(rulings=(4, 9))
-def sqlite_sweeps_after_each_request_and_tick() -> Backend:
+def sqlite_sweeps_at_once() -> Backend:
     """The SQLite store with a sweeper that never sleeps: it runs after each request, and whenever
     the clock has moved."""
     return _sweeping(SqliteBackend, When.AFTER_CALL, When.AFTER_TICK)
