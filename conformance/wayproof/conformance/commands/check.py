@@ -55,6 +55,12 @@ def check(
     fail_fast: Annotated[
         bool, typer.Option("--fail-fast", help="Stop at the first failure or fault.")
     ] = False,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            file_okay=False, help="A new folder for the vectors of fresh sequences that fail."
+        ),
+    ] = None,
 ) -> None:
     """Judge a backend by the suite.
 
@@ -64,6 +70,7 @@ def check(
     """
     # Imported here, so that help and completion are quick.
     import json  # noqa: PLC0415
+    import shlex  # noqa: PLC0415
 
     from rich.console import Console  # noqa: PLC0415
 
@@ -85,6 +92,7 @@ def check(
         vectors=vectors or VECTORS,
         known=known,
         fail_fast=fail_fast,
+        save=save,
     )
     try:
         summary = carry_out(wanted, Console(stderr=True))
@@ -101,4 +109,8 @@ def check(
         typer.echo(json.dumps(report_document(summary), ensure_ascii=False, indent=1))
     else:
         print_report(summary, Console())
+    if save is not None and (save / contract).is_dir():
+        words = ["wayproof", "check", "--backend", backend, "--vectors", str(save), "--fresh", "0"]
+        again = shlex.join(words)
+        sys.stderr.write(f"the fresh sequences that failed are saved; to play them: {again}\n")
     raise typer.Exit(summary.exit_code)

@@ -2,9 +2,11 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
+
+WRONG_INPUT = 2
 
 
 def variants(
@@ -65,15 +67,15 @@ def variants(
 
     chosen = [v for v in all_variants().values() if fnmatch.fnmatchcase(v.name, name)]
     if not chosen:
-        raise typer.BadParameter(f"no variant's name fits {name!r}")
+        _refuse(f"no variant's name fits {name!r}")
     try:
         suite = read_suite((vectors or VECTORS) / "journey", only)[::every]
     except (VectorProblem, OSError) as error:
-        raise typer.BadParameter(str(error)) from error
+        _refuse(str(error))
     first = secrets.randbelow(2**31) if seed is None else seed
     tasks: list[Task] = [*suite, *chunks(range(first, first + fresh))]
     if not tasks:
-        raise typer.BadParameter(f"no vector's id fits {only!r}")
+        _refuse(f"no vector's id fits {only!r}")
     judgements = []
     try:
         for judgement in judge(
@@ -90,6 +92,11 @@ def variants(
     else:
         report.print_judgements(judgements, first, fresh, Console())
     raise typer.Exit(exit_code(judgements))
+
+
+def _refuse(message: str) -> NoReturn:
+    sys.stderr.write(f"error: {message}\n")
+    raise typer.Exit(WRONG_INPUT)
 
 
 def _progress(text: str) -> None:

@@ -25,12 +25,13 @@ from wayproof.conformance.vectors.writer import seal
 def play_fresh(backend: Backend, number: int, seed: int) -> Iterator[Result]:
     """Play the sequences of ``number`` seeds from ``seed`` on: one result for each.
 
-    ``wayproof check --fresh 1 --seed S`` plays one of them again. A store can play each seed once.
+    A store can play each seed once; each result's ``replay`` plays it alone on a new one.
     """
     capabilities = backend.hello().capabilities
     for this in range(seed, seed + number):
         result = _play_seed(backend, capabilities, this)
-        yield replace(result, id=f"fresh/{this}", replay=f"--fresh 1 --seed {this}")
+        name = f"fresh/{this}"
+        yield replace(result, id=name, replay=f"--only {name} --fresh 1 --seed {this}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

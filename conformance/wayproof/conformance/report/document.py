@@ -6,6 +6,7 @@ from wayproof.conformance.report.failure import failure_text, sentence
 from wayproof.conformance.report.summary import Summary, by_clause, conclusion
 from wayproof.conformance.run.verdict import Result
 from wayproof.conformance.vectors.format import JsonValue
+from wayproof.conformance.vectors.writer import to_json
 
 FORMAT = "wayproof-report/1.0"
 
@@ -43,6 +44,7 @@ def _result(result: Result, command: str) -> dict[str, JsonValue]:
     told["verdict"] = result.verdict.value
     told["milliseconds"] = round(told.pop("seconds") * 1000)
     told["replay"] = f"{command} {result.replay}" if result.replay else ""
+    told["vector"] = to_json(result.vector)
     told["message"] = failure_text(result, command)
     if result.divergence is not None:
         told["divergence"]["differences"] = {

@@ -5,7 +5,13 @@ from collections.abc import Iterator
 
 from wayproof.conformance.run.verdict import Divergence, Result
 from wayproof.conformance.vectors.changes import UnfittingChange, value_at
-from wayproof.conformance.vectors.format import REMOVED, JsonValue
+from wayproof.conformance.vectors.format import (
+    REMOVED,
+    CallStep,
+    JsonValue,
+    TickStep,
+    Vector,
+)
 from wayproof.spec.journey.clauses import clauses
 
 PLACES_SHOWN = 12
@@ -47,6 +53,8 @@ def _lines(result: Result, command: str) -> Iterator[str]:
         yield from _divergence_lines(result.divergence)
     for line in result.trace.splitlines():
         yield f"  | {line}"
+    if result.vector is not None:
+        yield from _story_lines(result.vector)
     if result.replay:
         yield _line("replay", f"{command} {result.replay}")
 
@@ -70,6 +78,17 @@ def _divergence_lines(divergence: Divergence) -> Iterator[str]:
         yield f"{'':>14}observed  {_json(observed)}"
     if len(places) > PLACES_SHOWN:
         yield _line("state", f"and {len(places) - PLACES_SHOWN} places more")
+
+
+def _story_lines(vector: Vector) -> Iterator[str]:
+    """What was done, since no file says so."""
+    for number, step in enumerate(vector.steps, start=1):
+        done: str = step.do
+        if isinstance(step, CallStep):
+            done = f"{step.operation} {_json(step.arguments)}"
+        elif isinstance(step, TickStep):
+            done = f"tick to {step.to}"
+        yield _line("story" if number == 1 else "", f"{number}. {done}")
 
 
 def _line(word: str, text: str) -> str:

@@ -30,7 +30,7 @@ from wayproof.conformance.run.worker import FRESH, Fresh, Task
 from wayproof.conformance.vectors import VECTORS
 from wayproof.conformance.vectors.format import Vector
 from wayproof.conformance.vectors.reader import VectorProblem
-from wayproof.conformance.vectors.suite import MANIFEST_FILE, read_suite
+from wayproof.conformance.vectors.suite import MANIFEST_FILE, read_suite, write_suite
 
 PATIENCE_SECONDS: Final = 2.0
 """How long a run may take before its progress is shown."""
@@ -58,6 +58,9 @@ class Check:
     vectors: Path = VECTORS
     known: Path | None = None
     fail_fast: bool = False
+    save: Path | None = None
+    """Where fresh sequences that fail are written as a suite of their own; a new folder, or an
+    empty one."""
 
 
 def carry_out(check: Check, progress: Console) -> Summary:
@@ -75,6 +78,8 @@ def carry_out(check: Check, progress: Console) -> Summary:
         known = read_known_failures(check.known, revision) if check.known else ()
     except (UnknownBackendError, VectorProblem, KnownFailuresError, OSError) as error:
         raise WrongInputError(str(error)) from error
+    if check.save is not None and check.save.exists() and any(check.save.iterdir()):
+        raise WrongInputError(f"{check.save} is not empty")
     if check.fresh and find_spec(FRESH) is None:
         raise WrongInputError("this installation cannot make fresh sequences")
     fresh = [s for s in range(seed, seed + check.fresh) if _wanted(f"fresh/{s}", check.only)]
@@ -108,6 +113,9 @@ def carry_out(check: Check, progress: Console) -> Summary:
                 break
     if hello is None:
         raise CouldNotRunError("the backend never introduced itself")
+    found = [result.vector for result in results if result.vector is not None]
+    if check.save is not None and found:
+        write_suite(check.save / check.contract, found)
     return summarize(
         results,
         backend=check.backend,

@@ -125,7 +125,7 @@ def carry_out(task: Task, backend: Backend, hello: Hello) -> Iterator[Result]:
 def _play_fresh() -> Callable[[Backend, int, int], Iterable[Result]]:
     """``wayproof.conformance.generate.fresh.play_fresh``: plays ``count`` sequences that follow
     from the seeds ``seed``, ``seed + 1`` and so on alone, and yields one result for each, with
-    ``--fresh 1 --seed S`` as its ``replay``."""
+    ``--only fresh/S --fresh 1 --seed S`` as its ``replay``."""
     module = importlib.import_module(FRESH)
     play_fresh: Callable[[Backend, int, int], Iterable[Result]] = module.play_fresh
     return play_fresh
@@ -137,5 +137,5 @@ def fault(task: Task, message: str) -> Result:
         name, title, replay = task.id, task.title, f"--only {task.id}"
     else:
         name, title = f"fresh/{task.seed}", f"{task.count} fresh sequences"
-        replay = f"--fresh {task.count} --seed {task.seed}"
+        replay = f"--only 'fresh/*' --fresh {task.count} --seed {task.seed}"
     return Result(id=name, title=title, verdict=Verdict.HARNESS_FAULT, note=message, replay=replay)

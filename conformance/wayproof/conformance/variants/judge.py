@@ -13,8 +13,8 @@ from wayproof.conformance.run.verdict import Result, Verdict
 from wayproof.conformance.run.worker import Task
 from wayproof.conformance.variants.variant import Variant
 
-PASSED, FALSE_ALARM, WRONG_USAGE, COULD_NOT_RUN = 0, 1, 2, 3
-"""The exit codes of ``wayproof variants``."""
+PASSED, FALSE_ALARM, COULD_NOT_RUN = 0, 1, 3
+"""The exit codes of ``wayproof variants``; 2 is wrong input."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
