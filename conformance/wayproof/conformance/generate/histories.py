@@ -211,8 +211,81 @@ OWNERS: Final[dict[str, tuple[str, Script]]] = {
             owned("list_workflow_runs"),
         ),
     ),
+    "a finished run starts nothing more, whatever its calls stand at": (
+        "run",
+        (
+            *BEGUN,
+            _child(1, 1, "decomposition"),
+            _reserve(1, 10, workflow_run_id="$R2", lease_milliseconds=LONG_LEASE),
+            _finish(2, "completed"),
+            _reserve(2, 10, workflow_run_id="$R2", invocation_id="call-1"),
+            _reserve(3, 500, workflow_run_id="$R2", invocation_id="call-1"),
+            _reserve(4, 500, workflow_run_id="$R2"),
+            _transmit(1),
+            _unsent(1),
+        ),
+    ),
+    "a call in flight outlives its run, and makes a takeover ambiguous": (
+        "lease",
+        (
+            start(Scope()),
+            _lease(lasts=1000),
+            _begin(),
+            _reserve(1, 10, lease_milliseconds=LONG_LEASE),
+            _transmit(1),
+            _finish(1, "completed"),
+            Tick(MIDNIGHT + 1000),
+            _lease(operation="lease-2"),
+            _usage(1, 5),
+        ),
+    ),
+    "a call that was charged does not stand in the way of a takeover": (
+        "lease",
+        (
+            start(Scope()),
+            _lease(lasts=1000),
+            _begin(),
+            _reserve(1, 10, lease_milliseconds=LONG_LEASE),
+            _transmit(1),
+            _usage(1, None),
+            _finish(1, "completed"),
+            Tick(MIDNIGHT + 1000),
+            _lease(operation="lease-2"),
+            _complete("$F2"),
+            _usage(1, 5),
+        ),
+    ),
+    "the third transmission of a call looks at the second, not at the first": (
+        "retry",
+        (
+            *BEGUN,
+            _reserve(1, 10),
+            _unsent(1),
+            _reserve(2, 10, invocation_id="call-1"),
+            _reserve(3, 10, invocation_id="call-1"),
+            _transmit(2),
+            _reserve(3, 10, invocation_id="call-1"),
+            _usage(2, 3),
+            _reserve(3, 10, invocation_id="call-1"),
+        ),
+    ),
+    "a renewed reservation is replayed as it was asked for": (
+        "reservation",
+        (
+            *BEGUN,
+            _reserve(1, 10),
+            owned(
+                "renew_reservation",
+                fencing_token="$F1",
+                transmission_id="send-1",
+                lease_milliseconds=2 * RESERVATION_LEASE,
+            ),
+            _reserve(1, 10),
+            _reserve(1, 10, lease_milliseconds=2 * RESERVATION_LEASE),
+        ),
+    ),
 }
-"""Title -> family and story: of owners and of runs."""
+"""Title -> family and story: of owners, of runs and of their calls."""
 
 
 HISTORIES: Final[dict[str, tuple[str, Script]]] = {

@@ -178,6 +178,8 @@ def _spoilt(
         names = " and ".join(defect.name for defect in defects) or "nothing wrong in itself"
         foreign = any(defect.field == "access" for defect in defects)
         goals: set[Hashable] = {("refusals", step.operation, apart, step.code)}
+        if len(defects) == 1:
+            goals.add(("refusals", step.operation, right, names, step.code))
         if foreign and len(defects) == 1:
             goals.add(("access", step.operation, standing(situation.state)))
         yield Candidate(
