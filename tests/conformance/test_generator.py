@@ -6,8 +6,9 @@ import pytest
 
 from wayproof.conformance.generate import settings, tags
 from wayproof.conformance.generate.belief import closure, play_script
-from wayproof.conformance.generate.histories import BEGUN, histories
+from wayproof.conformance.generate.histories import histories
 from wayproof.conformance.generate.menus import Scope, reserve, start
+from wayproof.conformance.generate.phrases import BEGUN
 from wayproof.conformance.generate.recorder import record
 from wayproof.conformance.generate.scripts import Action, Draft, Script, Sweep, Tick, owned
 from wayproof.conformance.generate.selection import Candidate, merged, select

@@ -1,13 +1,24 @@
 """Histories worth telling at length, and what only several journeys can show."""
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from wayproof.conformance.generate import settings
 from wayproof.conformance.generate.menus import MALFORMED_USAGE, Scope, start
+from wayproof.conformance.generate.owners import OWNERS
+from wayproof.conformance.generate.phrases import (
+    BEGUN,
+    FINISHED,
+    LAPSE,
+    ambiguous,
+    group,
+    lease,
+    reserve,
+    transmit,
+    unsent,
+    usage,
+)
 from wayproof.conformance.generate.scripts import (
-    Action,
-    Call,
     Draft,
     Script,
     Sweep,
@@ -21,435 +32,168 @@ from wayproof.conformance.generate.settings import (
 )
 from wayproof.conformance.generate.stories import drain
 
-
-def _lease(
-    journey: str = "$J",
-    access: str = "$owner",
-    operation: str = "lease-1",
-    lasts: int = LONG_LEASE,
-) -> Call:
-    return owned(
-        "claim_lease",
-        journey=journey,
-        access=access,
-        operation_id=operation,
-        worker_id="worker-1",
-        lease_milliseconds=lasts,
-    )
-
-
-def _beat(lasts: int, token: str = "$F1") -> Call:
-    return owned("heartbeat", fencing_token=token, lease_milliseconds=lasts)
-
-
-def _begin(token: str = "$F1") -> Call:
-    return owned("begin_journey", fencing_token=token)
-
-
-def _finish(run: int, outcome: str, token: str = "$F1") -> Call:
-    return owned(
-        "finish_workflow_run",
-        fencing_token=token,
-        workflow_run_id=f"$R{run}",
-        outcome=outcome,
-    )
-
-
-def _child(number: int, parent: int, purpose: str) -> Call:
-    return owned(
-        "start_workflow_run",
-        fencing_token="$F1",
-        operation_id=f"child-{number}",
-        parent_workflow_run_id=f"$R{parent}",
-        workflow_id="Aside",
-        purpose=purpose,
-    )
-
-
-def _complete(token: str = "$F1") -> Call:
-    return owned("complete_journey", fencing_token=token)
-
-
-def _reserve(number: int, amount: int, *, group: str = "", **more: Any) -> Call:
-    return owned(
-        "reserve",
-        **{
-            "fencing_token": "$F1",
-            "workflow_run_id": "$R1",
-            "invocation_id": group or f"call-{number}",
-            "transmission_id": f"send-{number}",
-            "idempotency": "authoritative" if group else "none",
-            "estimated_prompt_tokens": 0,
-            "max_output_tokens": amount,
-            "lease_milliseconds": RESERVATION_LEASE,
-            **more,
-        },
-    )
-
-
-def _transmit(number: int) -> Call:
-    return owned("transmit", fencing_token="$F1", transmission_id=f"send-{number}")
-
-
-def _usage(number: int, usage: Any) -> Call:
-    return owned("report_response", transmission_id=f"send-{number}", usage=usage)
-
-
-def _unsent(number: int) -> Call:
-    return owned("report_unsent", fencing_token="$F1", transmission_id=f"send-{number}")
-
-
-def _ambiguous(number: int, cause: str = "client_timeout") -> Call:
-    return owned("report_ambiguity", transmission_id=f"send-{number}", cause=cause)
-
-
-BEGUN: Final[Script] = (
-    start(Scope()),
-    _lease(),
-    owned("begin_journey", fencing_token="$F1"),
-)
-FINISHED: Final[Script] = (
-    owned("finish_workflow_run", fencing_token="$F1", workflow_run_id="$R1", outcome="completed"),
-    owned("complete_journey", fencing_token="$F1"),
-)
-LAPSE: Final[Script] = (Tick(MIDNIGHT + RESERVATION_LEASE), Sweep())
-
-
-def _group(*middle: Action) -> Script:
-    return (*BEGUN, *middle, *FINISHED)
-
-
-OWNERS: Final[dict[str, tuple[str, Script]]] = {
-    "a heartbeat keeps the token live past the first expiry": (
-        "lease",
-        (
-            start(Scope()),
-            _lease(lasts=1000),
-            Tick(MIDNIGHT + 999),
-            _beat(2000),
-            Tick(MIDNIGHT + 2998),
-            _begin(),
-            Tick(MIDNIGHT + 2999),
-            _finish(1, "completed"),
-            _lease(operation="lease-2"),
-        ),
-    ),
-    "a short heartbeat does not shorten a long lease": (
-        "lease",
-        (
-            start(Scope()),
-            _lease(lasts=5000),
-            _beat(1),
-            Tick(MIDNIGHT + 4999),
-            _begin(),
-            _lease(operation="lease-2"),
-        ),
-    ),
-    "a heartbeat at the expiry comes too late": (
-        "lease",
-        (
-            start(Scope()),
-            _lease(lasts=1000),
-            Tick(MIDNIGHT + 1000),
-            _beat(5000),
-            _lease(operation="lease-2"),
-            _beat(5000),
-            _beat(5000, "$F2"),
-            _begin(),
-            _begin("$F2"),
-        ),
-    ),
-    "a finished journey's work is taken over and completed": (
-        "lease",
-        (
-            start(Scope()),
-            _lease(lasts=1000),
-            _begin(),
-            _finish(1, "completed"),
-            Tick(MIDNIGHT + 1000),
-            _complete(),
-            _lease(operation="lease-2", lasts=1000),
-            _complete(),
-            _lease(operation="lease-1", lasts=1000),
-            Tick(MIDNIGHT + 2000),
-            _lease(operation="lease-3"),
-            _complete("$F2"),
-            _complete("$F3"),
-        ),
-    ),
-    "a run is repaired once, and its repair answers for it": (
-        "run",
-        (
-            *BEGUN,
-            _finish(1, "failed"),
-            _complete(),
-            _child(1, 1, "repair"),
-            _child(2, 1, "repair"),
-            _finish(2, "failed"),
-            _complete(),
-            _child(3, 1, "repair"),
-            _child(4, 2, "repair"),
-            _complete(),
-            _finish(3, "completed"),
-            _complete(),
-        ),
-    ),
-    "every child counts as a start, and no purpose fits every parent": (
-        "run",
-        (
-            *BEGUN,
-            _child(1, 1, "repair"),
-            _child(1, 1, "decomposition"),
-            _child(2, 2, "refinement"),
-            _finish(1, "completed"),
-            _child(3, 1, "decomposition"),
-            _child(3, 1, "repair"),
-            _child(3, 1, "refinement"),
-            _finish(2, "failed"),
-            _child(5, 2, "decomposition"),
-            _child(5, 2, "refinement"),
-            owned("list_workflow_runs"),
-        ),
-    ),
-    "a finished run starts nothing more, whatever its calls stand at": (
-        "run",
-        (
-            *BEGUN,
-            _child(1, 1, "decomposition"),
-            _reserve(1, 10, workflow_run_id="$R2", lease_milliseconds=LONG_LEASE),
-            _finish(2, "completed"),
-            _reserve(2, 10, workflow_run_id="$R2", invocation_id="call-1"),
-            _reserve(3, 500, workflow_run_id="$R2", invocation_id="call-1"),
-            _reserve(4, 500, workflow_run_id="$R2"),
-            _transmit(1),
-            _unsent(1),
-        ),
-    ),
-    "a call in flight outlives its run, and makes a takeover ambiguous": (
-        "lease",
-        (
-            start(Scope()),
-            _lease(lasts=1000),
-            _begin(),
-            _reserve(1, 10, lease_milliseconds=LONG_LEASE),
-            _transmit(1),
-            _finish(1, "completed"),
-            Tick(MIDNIGHT + 1000),
-            _lease(operation="lease-2"),
-            _usage(1, 5),
-        ),
-    ),
-    "a call that was charged does not stand in the way of a takeover": (
-        "lease",
-        (
-            start(Scope()),
-            _lease(lasts=1000),
-            _begin(),
-            _reserve(1, 10, lease_milliseconds=LONG_LEASE),
-            _transmit(1),
-            _usage(1, None),
-            _finish(1, "completed"),
-            Tick(MIDNIGHT + 1000),
-            _lease(operation="lease-2"),
-            _complete("$F2"),
-            _usage(1, 5),
-        ),
-    ),
-    "the third transmission of a call looks at the second, not at the first": (
-        "retry",
-        (
-            *BEGUN,
-            _reserve(1, 10),
-            _unsent(1),
-            _reserve(2, 10, invocation_id="call-1"),
-            _reserve(3, 10, invocation_id="call-1"),
-            _transmit(2),
-            _reserve(3, 10, invocation_id="call-1"),
-            _usage(2, 3),
-            _reserve(3, 10, invocation_id="call-1"),
-        ),
-    ),
-    "a renewed reservation is replayed as it was asked for": (
-        "reservation",
-        (
-            *BEGUN,
-            _reserve(1, 10),
-            owned(
-                "renew_reservation",
-                fencing_token="$F1",
-                transmission_id="send-1",
-                lease_milliseconds=2 * RESERVATION_LEASE,
-            ),
-            _reserve(1, 10),
-            _reserve(1, 10, lease_milliseconds=2 * RESERVATION_LEASE),
-        ),
-    ),
-}
-"""Title -> family and story: of owners, of runs and of their calls."""
-
-
 HISTORIES: Final[dict[str, tuple[str, Script]]] = {
     "one call, paid and completed": (
         "reservation",
-        _group(_reserve(1, 30), _transmit(1), _usage(1, 12)),
+        group(reserve(1, 30), transmit(1), usage(1, 12)),
     ),
     "what is left over can be reserved again, to the last token": (
         "reservation",
-        _group(_reserve(1, 60), _transmit(1), _usage(1, 10), _reserve(2, 90)),
+        group(reserve(1, 60), transmit(1), usage(1, 10), reserve(2, 90)),
     ),
     "one token more than is left over ends it": (
         "reservation",
-        (*BEGUN, _reserve(1, 60), _transmit(1), _usage(1, 10), _reserve(2, 91)),
+        (*BEGUN, reserve(1, 60), transmit(1), usage(1, 10), reserve(2, 91)),
     ),
     "a group of three, charged once at its greatest": (
         "retry",
-        _group(
-            *(_reserve(1, 20, group="g"), _reserve(2, 50, group="g"), _reserve(3, 40, group="g")),
-            *(_transmit(1), _transmit(2), _transmit(3)),
+        group(
+            *(reserve(1, 20, group="g"), reserve(2, 50, group="g"), reserve(3, 40, group="g")),
+            *(transmit(1), transmit(2), transmit(3)),
             *LAPSE,
-            _usage(3, 15),
+            usage(3, 15),
         ),
     ),
     "a group's greatest member released, the next greatest counts": (
         "retry",
-        _group(
-            _reserve(1, 20, group="g"),
-            _reserve(2, 90, group="g"),
-            _unsent(2),
-            _reserve(3, 80),
-            _reserve(4, 21, group="g", lease_milliseconds=1),
+        group(
+            reserve(1, 20, group="g"),
+            reserve(2, 90, group="g"),
+            unsent(2),
+            reserve(3, 80),
+            reserve(4, 21, group="g", lease_milliseconds=1),
         ),
     ),
     "a zero of one member leaves its siblings as they are": (
         "retry",
-        _group(
-            _reserve(1, 30, group="g"),
-            _transmit(1),
-            _reserve(2, 40, group="g"),
-            _transmit(2),
-            _usage(1, 0),
-            _usage(2, 35),
+        group(
+            reserve(1, 30, group="g"),
+            transmit(1),
+            reserve(2, 40, group="g"),
+            transmit(2),
+            usage(1, 0),
+            usage(2, 35),
         ),
     ),
     "an unsent member leaves its siblings as they are": (
         "retry",
-        _group(
-            _reserve(1, 30, group="g"),
-            _transmit(1),
-            _reserve(2, 40, group="g"),
-            _transmit(2),
-            _unsent(2),
+        group(
+            reserve(1, 30, group="g"),
+            transmit(1),
+            reserve(2, 40, group="g"),
+            transmit(2),
+            unsent(2),
             *LAPSE,
-            _usage(1, 30),
+            usage(1, 30),
         ),
     ),
     "positive usage settles siblings in flight and expired, not reserved ones": (
         "retry",
-        _group(
-            _reserve(1, 30, group="g"),
-            _transmit(1),
+        group(
+            reserve(1, 30, group="g"),
+            transmit(1),
             *LAPSE,
-            _reserve(2, 30, group="g"),
-            _transmit(2),
-            _reserve(3, 30, group="g"),
-            _usage(2, 25),
-            _transmit(3),
-            _usage(3, 26),
+            reserve(2, 30, group="g"),
+            transmit(2),
+            reserve(3, 30, group="g"),
+            usage(2, 25),
+            transmit(3),
+            usage(3, 26),
         ),
     ),
     "a group at the ceiling admits a member that adds nothing": (
         "retry",
-        _group(_reserve(1, 100, group="g"), _reserve(2, 100, group="g"), _unsent(1), _unsent(2)),
+        group(reserve(1, 100, group="g"), reserve(2, 100, group="g"), unsent(1), unsent(2)),
     ),
     "a group at the ceiling does not admit one token more": (
         "retry",
-        (*BEGUN, _reserve(1, 100, group="g"), _reserve(2, 101, group="g")),
+        (*BEGUN, reserve(1, 100, group="g"), reserve(2, 101, group="g")),
     ),
     "a group's reconciled usage covers a later member": (
         "retry",
-        _group(
-            _reserve(1, 100, group="g"),
-            _transmit(1),
-            _usage(1, 90),
-            _reserve(2, 95, group="g"),
-            _reserve(3, 5),
-            _unsent(2),
+        group(
+            reserve(1, 100, group="g"),
+            transmit(1),
+            usage(1, 90),
+            reserve(2, 95, group="g"),
+            reserve(3, 5),
+            unsent(2),
         ),
     ),
     "two groups are two": (
         "retry",
         (
             *BEGUN,
-            _reserve(1, 50, group="g"),
-            _reserve(2, 50, group="h"),
-            _reserve(3, 50, group="g"),
-            _reserve(4, 51, group="h"),
+            reserve(1, 50, group="g"),
+            reserve(2, 50, group="h"),
+            reserve(3, 50, group="g"),
+            reserve(4, 51, group="h"),
         ),
     ),
     "an overshoot below the ceiling ends it": (
         "accounting",
-        (*BEGUN, _reserve(1, 30), _transmit(1), _usage(1, 31), _usage(1, 31)),
+        (*BEGUN, reserve(1, 30), transmit(1), usage(1, 31), usage(1, 31)),
     ),
     "an overshoot beyond the ceiling is told as it is": (
         "accounting",
-        (*BEGUN, _reserve(1, 30), _transmit(1), _usage(1, 500)),
+        (*BEGUN, reserve(1, 30), transmit(1), usage(1, 500)),
     ),
     "three calls in flight when the deadline strikes": (
         "accounting",
         (
             *BEGUN,
-            *(_reserve(n, 10, lease_milliseconds=LONG_LEASE) for n in (1, 2, 3)),
-            *(_transmit(n) for n in (1, 2)),
+            *(reserve(n, 10, lease_milliseconds=LONG_LEASE) for n in (1, 2, 3)),
+            *(transmit(n) for n in (1, 2)),
             Tick(MIDNIGHT + settings.DEADLINE),
             Sweep(),
-            _usage(1, 5),
-            _transmit(3),
-            _unsent(3),
-            _usage(2, None),
-            _usage(2, 7),
-            _usage(2, 8),
+            usage(1, 5),
+            transmit(3),
+            unsent(3),
+            usage(2, None),
+            usage(2, 7),
+            usage(2, 8),
         ),
     ),
     "late usage reconciles a failed journey to settled": (
         "accounting",
-        (*BEGUN, _reserve(1, 30), _transmit(1), _ambiguous(1), _usage(1, 4)),
+        (*BEGUN, reserve(1, 30), transmit(1), ambiguous(1), usage(1, 4)),
     ),
     "a 429 without usage permits a retry, and stays charged": (
         "retry",
-        _group(
-            _reserve(1, 30),
-            _transmit(1),
-            _usage(1, None),
-            _reserve(2, 30, invocation_id="call-1"),
-            _transmit(2),
-            _usage(2, 10),
+        group(
+            reserve(1, 30),
+            transmit(1),
+            usage(1, None),
+            reserve(2, 30, invocation_id="call-1"),
+            transmit(2),
+            usage(2, 10),
         ),
     ),
     "a charged predecessor frees no capacity for its retry": (
         "retry",
         (
             *BEGUN,
-            _reserve(1, 60),
-            _transmit(1),
-            _usage(1, None),
-            _reserve(2, 41, invocation_id="call-1"),
+            reserve(1, 60),
+            transmit(1),
+            usage(1, None),
+            reserve(2, 41, invocation_id="call-1"),
         ),
     ),
     "an explicit zero frees the whole reservation": (
         "retry",
-        _group(
-            _reserve(1, 100),
-            _transmit(1),
-            _usage(1, 0),
-            _reserve(2, 100, invocation_id="call-1"),
-            _unsent(2),
+        group(
+            reserve(1, 100),
+            transmit(1),
+            usage(1, 0),
+            reserve(2, 100, invocation_id="call-1"),
+            unsent(2),
         ),
     ),
     "renewed in time, a slow call ends nothing": (
         "lease",
-        _group(
-            _reserve(1, 30),
-            _transmit(1),
+        group(
+            reserve(1, 30),
+            transmit(1),
             Tick(MIDNIGHT + RESERVATION_LEASE - 1),
             owned(
                 "renew_reservation",
@@ -458,48 +202,48 @@ HISTORIES: Final[dict[str, tuple[str, Script]]] = {
                 lease_milliseconds=RESERVATION_LEASE,
             ),
             *LAPSE,
-            _usage(1, 30),
+            usage(1, 30),
         ),
     ),
     "transmitting alone does not renew": (
         "lease",
         (
             *BEGUN,
-            _reserve(1, 30),
+            reserve(1, 30),
             Tick(MIDNIGHT + RESERVATION_LEASE - 1),
-            _transmit(1),
+            transmit(1),
             *LAPSE,
         ),
     ),
     "malformed of every kind, then the truth": (
         "accounting",
-        _group(
-            _reserve(1, 30),
-            _transmit(1),
-            *(_usage(1, usage) for usage in MALFORMED_USAGE),
-            _usage(1, 7),
-            _usage(1, None),
+        group(
+            reserve(1, 30),
+            transmit(1),
+            *(usage(1, value) for value in MALFORMED_USAGE),
+            usage(1, 7),
+            usage(1, None),
         ),
     ),
     "evidence about what was never sent": (
         "accounting",
-        _group(
-            _reserve(1, 30),
-            _usage(1, 5),
-            _usage(1, 6),
-            _usage(1, None),
-            _ambiguous(1),
-            _unsent(1),
-            _usage(1, 5),
-            _ambiguous(1),
-            _unsent(1),
+        group(
+            reserve(1, 30),
+            usage(1, 5),
+            usage(1, 6),
+            usage(1, None),
+            ambiguous(1),
+            unsent(1),
+            usage(1, 5),
+            ambiguous(1),
+            unsent(1),
         ),
     ),
     "everything arrives once more after settlement": (
         "accounting",
         (
-            *_group(_reserve(1, 30), _transmit(1), _usage(1, 12)),
-            *(_usage(1, 12), _usage(1, 13), _usage(1, None), _ambiguous(1), _unsent(1)),
+            *group(reserve(1, 30), transmit(1), usage(1, 12)),
+            *(usage(1, 12), usage(1, 13), usage(1, None), ambiguous(1), unsent(1)),
         ),
     ),
 }
@@ -527,18 +271,18 @@ def _several_journeys() -> Draft:
         start(Scope()),
         start(Scope(), idempotency_key="key-2"),
         start(Scope(), access="$stranger"),
-        _lease(),
-        _lease("$J2"),
-        _lease("$J3", "$stranger"),
+        lease(),
+        lease("$J2"),
+        lease("$J3", "$stranger"),
         owned("begin_journey", fencing_token="$F1"),
         owned("begin_journey", journey="$J2", fencing_token="$F2"),
-        _reserve(1, 100),
-        _reserve(1, 100, journey="$J2", fencing_token="$F2", workflow_run_id="$R2"),
+        reserve(1, 100),
+        reserve(1, 100, journey="$J2", fencing_token="$F2", workflow_run_id="$R2"),
         owned("cancel", journey="$J2"),
         owned("cancel", journey="$J3", access="$stranger"),
         Sweep(),
-        _transmit(1),
-        _usage(1, 100),
+        transmit(1),
+        usage(1, 100),
         *FINISHED,
     )
     return _wide(script, "three journeys of two tenants do not touch each other")
@@ -548,11 +292,11 @@ def _foreign_parts() -> Draft:
     script: Script = (
         start(Scope()),
         start(Scope(), idempotency_key="key-2"),
-        _lease(),
-        _lease("$J2"),
+        lease(),
+        lease("$J2"),
         owned("begin_journey", fencing_token="$F1"),
         owned("begin_journey", journey="$J2", fencing_token="$F2"),
-        _reserve(1, 10),
+        reserve(1, 10),
         owned(
             "finish_workflow_run",
             journey="$J2",
@@ -595,25 +339,25 @@ def _huge() -> Iterator[Draft]:
     stories: dict[str, Script] = {
         "the greatest amounts fit exactly": (
             *BEGUN,
-            _reserve(1, most),
-            _transmit(1),
-            _usage(1, most),
+            reserve(1, most),
+            transmit(1),
+            usage(1, most),
         ),
         "usage that would take a total past the greatest integer is malformed": (
             *BEGUN,
-            _reserve(1, most - 30),
-            _transmit(1),
-            _usage(1, most - 30),
-            _reserve(2, 30),
-            _transmit(2),
-            _usage(2, most),
-            _usage(2, 30),
+            reserve(1, most - 30),
+            transmit(1),
+            usage(1, most - 30),
+            reserve(2, 30),
+            transmit(2),
+            usage(2, most),
+            usage(2, 30),
         ),
         "the last token of the greatest ceiling": (
             *BEGUN,
-            _reserve(1, most - 1),
-            _reserve(2, 1),
-            _reserve(3, 1),
+            reserve(1, most - 1),
+            reserve(2, 1),
+            reserve(3, 1),
         ),
     }
     for title, script in stories.items():

@@ -1,0 +1,188 @@
+"""Histories of owners, of runs, and of the calls that outlive them."""
+
+from typing import Final
+
+from wayproof.conformance.generate.menus import Scope, start
+from wayproof.conformance.generate.phrases import (
+    BEGUN,
+    beat,
+    begin,
+    child,
+    complete,
+    finish,
+    lease,
+    reserve,
+    transmit,
+    unsent,
+    usage,
+)
+from wayproof.conformance.generate.scripts import Script, Tick, owned
+from wayproof.conformance.generate.settings import LONG_LEASE, MIDNIGHT, RESERVATION_LEASE
+
+OWNERS: Final[dict[str, tuple[str, Script]]] = {
+    "a heartbeat keeps the token live past the first expiry": (
+        "lease",
+        (
+            start(Scope()),
+            lease(lasts=1000),
+            Tick(MIDNIGHT + 999),
+            beat(2000),
+            Tick(MIDNIGHT + 2998),
+            begin(),
+            Tick(MIDNIGHT + 2999),
+            finish(1, "completed"),
+            lease(operation="lease-2"),
+        ),
+    ),
+    "a short heartbeat does not shorten a long lease": (
+        "lease",
+        (
+            start(Scope()),
+            lease(lasts=5000),
+            beat(1),
+            Tick(MIDNIGHT + 4999),
+            begin(),
+            lease(operation="lease-2"),
+        ),
+    ),
+    "a heartbeat at the expiry comes too late": (
+        "lease",
+        (
+            start(Scope()),
+            lease(lasts=1000),
+            Tick(MIDNIGHT + 1000),
+            beat(5000),
+            lease(operation="lease-2"),
+            beat(5000),
+            beat(5000, "$F2"),
+            begin(),
+            begin("$F2"),
+        ),
+    ),
+    "a finished journey's work is taken over and completed": (
+        "lease",
+        (
+            start(Scope()),
+            lease(lasts=1000),
+            begin(),
+            finish(1, "completed"),
+            Tick(MIDNIGHT + 1000),
+            complete(),
+            lease(operation="lease-2", lasts=1000),
+            complete(),
+            lease(operation="lease-1", lasts=1000),
+            Tick(MIDNIGHT + 2000),
+            lease(operation="lease-3"),
+            complete("$F2"),
+            complete("$F3"),
+        ),
+    ),
+    "a run is repaired once, and its repair answers for it": (
+        "run",
+        (
+            *BEGUN,
+            finish(1, "failed"),
+            complete(),
+            child(1, 1, "repair"),
+            child(2, 1, "repair"),
+            finish(2, "failed"),
+            complete(),
+            child(3, 1, "repair"),
+            child(4, 2, "repair"),
+            complete(),
+            finish(3, "completed"),
+            complete(),
+        ),
+    ),
+    "every child counts as a start, and no purpose fits every parent": (
+        "run",
+        (
+            *BEGUN,
+            child(1, 1, "repair"),
+            child(1, 1, "decomposition"),
+            child(2, 2, "refinement"),
+            finish(1, "completed"),
+            child(3, 1, "decomposition"),
+            child(3, 1, "repair"),
+            child(3, 1, "refinement"),
+            finish(2, "failed"),
+            child(5, 2, "decomposition"),
+            child(5, 2, "refinement"),
+            owned("list_workflow_runs"),
+        ),
+    ),
+    "a finished run starts nothing more, whatever its calls stand at": (
+        "run",
+        (
+            *BEGUN,
+            child(1, 1, "decomposition"),
+            reserve(1, 10, workflow_run_id="$R2", lease_milliseconds=LONG_LEASE),
+            finish(2, "completed"),
+            reserve(2, 10, workflow_run_id="$R2", invocation_id="call-1"),
+            reserve(3, 500, workflow_run_id="$R2", invocation_id="call-1"),
+            reserve(4, 500, workflow_run_id="$R2"),
+            transmit(1),
+            unsent(1),
+        ),
+    ),
+    "a call in flight outlives its run, and makes a takeover ambiguous": (
+        "lease",
+        (
+            start(Scope()),
+            lease(lasts=1000),
+            begin(),
+            reserve(1, 10, lease_milliseconds=LONG_LEASE),
+            transmit(1),
+            finish(1, "completed"),
+            Tick(MIDNIGHT + 1000),
+            lease(operation="lease-2"),
+            usage(1, 5),
+        ),
+    ),
+    "a call that was charged does not stand in the way of a takeover": (
+        "lease",
+        (
+            start(Scope()),
+            lease(lasts=1000),
+            begin(),
+            reserve(1, 10, lease_milliseconds=LONG_LEASE),
+            transmit(1),
+            usage(1, None),
+            finish(1, "completed"),
+            Tick(MIDNIGHT + 1000),
+            lease(operation="lease-2"),
+            complete("$F2"),
+            usage(1, 5),
+        ),
+    ),
+    "the third transmission of a call looks at the second, not at the first": (
+        "retry",
+        (
+            *BEGUN,
+            reserve(1, 10),
+            unsent(1),
+            reserve(2, 10, invocation_id="call-1"),
+            reserve(3, 10, invocation_id="call-1"),
+            transmit(2),
+            reserve(3, 10, invocation_id="call-1"),
+            usage(2, 3),
+            reserve(3, 10, invocation_id="call-1"),
+        ),
+    ),
+    "a renewed reservation is replayed as it was asked for": (
+        "reservation",
+        (
+            *BEGUN,
+            reserve(1, 10),
+            owned(
+                "renew_reservation",
+                fencing_token="$F1",
+                transmission_id="send-1",
+                lease_milliseconds=2 * RESERVATION_LEASE,
+            ),
+            reserve(1, 10),
+            reserve(1, 10, lease_milliseconds=2 * RESERVATION_LEASE),
+        ),
+    ),
+}
+"""Title -> family and story: of owners, of runs and of their calls."""
