@@ -25,11 +25,15 @@ from wayproof.conformance.vectors.writer import seal
 def play_fresh(backend: Backend, number: int, seed: int) -> Iterator[Result]:
     """Play the sequences of ``number`` seeds from ``seed`` on: one result for each.
 
-    A store can play each seed once; each result's ``replay`` plays it alone on a new one.
+    The first that fails is shrunk, which takes a hundred times as long as to play one; each
+    result's ``replay`` plays its own alone on a new store, and shrinks it. A store can play each
+    seed once.
     """
     capabilities = backend.hello().capabilities
+    found = False
     for this in range(seed, seed + number):
-        result = _play_seed(backend, capabilities, this)
+        result = _play_seed(backend, capabilities, this, shrunk=not found)
+        found = found or result.verdict is Verdict.FAIL
         name = f"fresh/{this}"
         yield replace(result, id=name, replay=f"--only {name} --fresh 1 --seed {this}")
 
@@ -87,14 +91,19 @@ class Stage:
 
 def shortest(stage: Stage, failing: Played) -> Result:
     """The result of the shortest story like a failing one that still fails, with its vector."""
-    shrunk = shrink(failing, stage.failing)
-    # Once more, explained and without whatever came after the failure.
-    last = stage.failing(shrunk.script, explained=True) or shrunk
+    return explained(stage, shrink(failing, stage.failing))
+
+
+def explained(stage: Stage, failing: Played) -> Result:
+    """The result of a failing story with its vector, without whatever came after the failure."""
+    last = stage.failing(failing.script, explained=True) or failing
     vector = replace(last.vector, id=f"fresh/{stage.topic}/0001")
     return replace(last.result, vector=seal(vector))
 
 
-def _play_seed(backend: Backend, capabilities: Collection[str], seed: int) -> Result:
+def _play_seed(
+    backend: Backend, capabilities: Collection[str], seed: int, *, shrunk: bool
+) -> Result:
     tale = tell(Random(seed))
     stage = Stage(
         backend=backend,
@@ -103,6 +112,6 @@ def _play_seed(backend: Backend, capabilities: Collection[str], seed: int) -> Re
         topic=f"seed-{seed}",
     )
     played = stage.play(tale.script, tale.taken)
-    if played.result.verdict is Verdict.FAIL:
-        return shortest(stage, played)
-    return played.result
+    if played.result.verdict is not Verdict.FAIL:
+        return played.result
+    return shortest(stage, played) if shrunk else explained(stage, played)
