@@ -70,7 +70,7 @@ def due_instants(terms: Terms, state: State) -> tuple[int, ...]:
     if state.accounting is AccountingStatus.PENDING and state.accounting_deadline is not None:
         instants.append(state.accounting_deadline)
     instants.extend(t.lease_expires_at for t in state.transmissions if t.state in OPEN)
-    if state.lease is not None:
+    if state.lease is not None and state.lifecycle in LIVE:
         instants.append(state.lease.expires_at)
     return tuple(instants)
 

@@ -118,7 +118,9 @@ def _onward(situation: Situation) -> Iterator[tuple[tuple[Action, ...], World, i
         if world is not situation.world:
             yield (command,), world, situation.now
     for journey in situation.world.journeys[:1]:
-        instants = due_instants(journey.terms, journey.state)
+        instants = [*due_instants(journey.terms, journey.state)]
+        if journey.state.lease is not None:  # also of an ended journey: a takeover finds it so
+            instants.append(journey.state.lease.expires_at)
         later = sorted(instant for instant in instants if instant > situation.now)
         for instant in later[:1]:
             swept = simulate.sweep(situation.world, instant).world

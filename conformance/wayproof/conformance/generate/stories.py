@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterator
 from typing import Final
 
 from wayproof.conformance.generate import settings
-from wayproof.conformance.generate.belief import begin, take, world_instants
+from wayproof.conformance.generate.belief import TooManyWorlds, begin, take, world_instants
 from wayproof.conformance.generate.menus import Scope
 from wayproof.conformance.generate.scripts import (
     Action,
@@ -70,12 +70,16 @@ def drained() -> Iterator[Candidate]:
         state = situation.state
         if state.accounting is not AccountingStatus.PENDING:
             continue
+        try:
+            script = drain(situation.setting, situation.script)
+        except TooManyWorlds:
+            continue
         yield Candidate(
             draft=Draft(
                 family="deadline",
                 topic="left-alone",
                 setting=situation.setting,
-                script=drain(situation.setting, situation.script),
+                script=script,
                 focus=len(situation.script),
                 title=f"a {state.lifecycle} journey left alone ends, and settles",
             ),

@@ -21,6 +21,7 @@ from wayproof.conformance.generate import (
     starts,
     stories,
 )
+from wayproof.conformance.generate.belief import TooManyWorlds
 from wayproof.conformance.generate.recorder import Undecidable, record
 from wayproof.conformance.generate.scripts import Draft
 from wayproof.conformance.generate.selection import merged, select
@@ -74,7 +75,7 @@ def build(progress: Progress = lambda _stage, _done: None) -> tuple[Vector, ...]
         progress("recorded", done)
         try:
             vector = record(draft, 1)
-        except Undecidable:
+        except (Undecidable, TooManyWorlds):
             continue
         signature = signature_of(vector)
         if signature in told:
