@@ -139,6 +139,29 @@ OWNERS: Final[dict[str, tuple[str, Script]]] = {
             usage(1, 5),
         ),
     ),
+    "a reservation stays its own owner's after a takeover": (
+        "lease",
+        (
+            start(Scope()),
+            lease(lasts=1000),
+            begin(),
+            reserve(1, 10, lease_milliseconds=LONG_LEASE),
+            finish(1, "completed"),
+            Tick(MIDNIGHT + 1000),
+            lease(operation="lease-2"),
+            owned("transmit", fencing_token="$F2", transmission_id="send-1"),
+            owned(
+                "renew_reservation",
+                fencing_token="$F2",
+                transmission_id="send-1",
+                lease_milliseconds=LONG_LEASE,
+            ),
+            owned("report_unsent", fencing_token="$F2", transmission_id="send-1"),
+            transmit(1),
+            unsent(1),
+            complete("$F2"),
+        ),
+    ),
     "a call that was charged does not stand in the way of a takeover": (
         "lease",
         (
