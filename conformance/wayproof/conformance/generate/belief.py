@@ -293,12 +293,18 @@ def _count(moment: Moment, letter: str) -> int:
 
 
 def _ticked(moment: Moment, to: int) -> Moment:
-    """What a backend may have done at every instant that the clock passes, also at those which
-    only what it did at an earlier one brought about."""
+    """What a backend may have done at each instant that the clock passes and at which something
+    of its own falls due, perhaps only because of what it did at an earlier one."""
     now, worlds = moment.now, closure(moment.worlds, moment.now)
     while passed := [i for w in worlds for i in world_instants(w) if now < i < to]:
         now = min(passed)
-        worlds = closure(worlds, now)
+        worlds = _distinct(
+            reached
+            for world in worlds
+            for reached in (closure((world,), now) if now in world_instants(world) else (world,))
+        )
+        if len(worlds) > MOST_WORLDS:
+            raise TooManyWorlds
     return replace(moment, worlds=worlds, now=to)
 
 

@@ -49,7 +49,7 @@ class SpellingBackend(ModelBackend):
 
 @variant(clauses=("identity-01", "identity-02"))
 def ids_are_uuids() -> Backend:
-    """Makes UUIDs: an id is opaque."""
+    """Makes UUIDs: an id is opaque, and nobody may read anything from its shape."""
     return SpellingBackend(
         lambda kind, number: str(uuid.uuid5(uuid.NAMESPACE_OID, kind + str(number)))
     )
