@@ -97,8 +97,9 @@ def shortest(stage: Stage, failing: Played) -> Result:
 def explained(stage: Stage, failing: Played) -> Result:
     """The result of a failing story with its vector, without whatever came after the failure."""
     last = stage.failing(failing.script, explained=True) or failing
-    vector = replace(last.vector, id=f"fresh/{stage.topic}/0001")
-    return replace(last.result, vector=seal(vector))
+    name = f"fresh/{stage.topic}/0001"
+    vector = seal(replace(last.vector, id=name))
+    return replace(last.result, id=name, replay=f"--only {name}", vector=vector)
 
 
 def _play_seed(

@@ -4,28 +4,18 @@ A tale is told on the allowed worlds, one action after the other, so that most o
 granted and the journeys stay alive; what would end one is asked now and then.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 from wayproof.conformance.generate import settings
-from wayproof.conformance.generate.belief import (
-    Moment,
-    Taken,
-    TooManyWorlds,
-    begin,
-    play_call,
-    take,
-    world_instants,
-)
-from wayproof.conformance.generate.menus import Scope, leading, probing, start
-from wayproof.conformance.generate.recorder import is_decidable
-from wayproof.conformance.generate.scripts import Action, Call, Restart, Setting, Sweep, Tick
+from wayproof.conformance.generate.belief import world_instants
+from wayproof.conformance.generate.menus import Scope
+from wayproof.conformance.generate.scripts import Call, Restart, Setting, Sweep, Tick
 from wayproof.conformance.generate.settings import CEILING, SECOND, SHORT_LEASE, at, setting
-from wayproof.conformance.vectors.names import REFERENCE, UnknownName, map_strings, substitute
+from wayproof.conformance.generate.unfolding import Unfolding
+from wayproof.conformance.vectors.names import UnknownName
 from wayproof.model.journey.lifecycle import LIVE
-from wayproof.model.journey.world import World
 from wayproof.spec.journey.vocabulary import AccountingStatus
 
 ROOMY: Final = setting(
@@ -75,129 +65,51 @@ MOST_DRAWS: Final = 20
 EPILOGUE: Final = 4
 """How many actions follow once every journey is over and its accounting final."""
 
-MOST_WORLDS: Final = 24
-"""A tale goes no way on which there are more allowed worlds."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tale:
-    """A tale and what the model made of it."""
-
-    setting: Setting
-    taken: tuple[Taken, ...]
-
-    @property
-    def script(self) -> tuple[Action, ...]:
-        """Its actions."""
-        return tuple(taken.action for taken in self.taken)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Role:
-    """One journey of a tale: what the menus call things, and what the tale calls them."""
-
-    index: int
-    names: dict[str, str] = field(default_factory=dict)
-    """Menus are made for the only journey of a world: their names, to those of the tale."""
-
-    def renamed(self, call: Call) -> Call:
-        """A menu's command in the words of the tale.
-
-        Raises:
-            UnknownName: if it names what the journey does not have.
-        """
-
-        def rename(text: str) -> str:
-            name = REFERENCE.fullmatch(text)
-            if name is None:
-                return text
-            if name[1] in self.names:
-                return f"${self.names[name[1]]}"
-            if name[1][:1].isupper():
-                raise UnknownName(text)
-            return text
-
-        return replace(call, arguments=map_strings(call.arguments, rename))
-
-    def learn(self, bound: Mapping[str, str]) -> None:
-        """Learn the names that a reply gave."""
-        for name in bound:
-            if name[:1] == "J":
-                self.names["J"] = name
-            else:
-                known = sum(n[:1] == name[:1] and n[1:].isdecimal() for n in self.names)
-                self.names[f"{name[:1]}{known + 1}"] = name
-
-
-def tell(random: Random) -> Tale:
+def tell(random: Random) -> Unfolding:
     """Tell a tale."""
-    stage = random.choices(STAGES, weights=[weight for weight, _, _ in STAGES])[0]
-    return _Telling(random, stage[1], stage[2]).tale()
+    _, setting, scope = random.choices(STAGES, weights=[stage[0] for stage in STAGES])[0]
+    telling = _Telling(random, Unfolding(setting, scope))
+    telling.tell()
+    return telling.story
 
 
 class _Telling:
-    def __init__(self, random: Random, setting: Setting, scope: Scope) -> None:
+    def __init__(self, random: Random, story: Unfolding) -> None:
         self.random = random
-        self.setting = setting
-        self.scope = scope
-        self.moment: Moment = begin(setting)
-        self.taken: list[Taken] = []
-        self.roles: list[Role] = []
+        self.story = story
         self.second = random.random() < 0.25
 
-    def tale(self) -> Tale:
+    def tell(self) -> None:
         epilogue = EPILOGUE
         for _ in range(self.random.randint(*LENGTHS)):
             if not epilogue:
                 break
-            self._take_one()
+            self._go_on()
             epilogue -= all(
                 j.state.accounting is not AccountingStatus.PENDING
-                for j in self.moment.world.journeys
+                for j in self.story.moment.world.journeys
             )
-        return Tale(setting=self.setting, taken=tuple(self.taken))
 
-    def _take_one(self) -> None:
-        if not self.roles or (self.second and len(self.roles) == 1 and self.random.random() < 0.2):
-            self._start()
+    def _go_on(self) -> None:
+        roles = len(self.story.roles)
+        if not roles or (self.second and roles == 1 and self.random.random() < 0.2):
+            self.story.start_journey(by_stranger=bool(roles) and self.random.random() < 0.5)
+            return
+        chosen = self.random.random()
+        if chosen < 0.78:
+            self._command()
+        elif chosen < 0.9:
+            self.story.go_on(self._tick())
+        elif chosen < 0.97:
+            self.story.go_on(Sweep())
         else:
-            chosen = self.random.random()
-            if chosen < 0.78:
-                self._command()
-            elif chosen < 0.9:
-                self._do(self._tick())
-            elif chosen < 0.97:
-                self._do(Sweep())
-            else:
-                self._do(Restart())
-
-    def _do(self, action: Action, role: Role | None = None) -> bool:
-        try:
-            taken = take(self.moment, action)
-        except TooManyWorlds:
-            return False
-        if not is_decidable(taken) or len(taken.after.worlds) > MOST_WORLDS:
-            return False
-        self.taken.append(taken)
-        self.moment = taken.after
-        if role is not None:
-            role.learn(taken.bound)
-        return True
-
-    def _start(self) -> None:
-        number = len(self.roles) + 1
-        role = Role(index=number - 1)
-        changes: dict[str, Any] = {"idempotency_key": f"key-{number}"}
-        if number > 1 and self.random.random() < 0.5:
-            role.names["owner"] = "stranger"
-            changes = {}
-        self._do(role.renamed(start(self.scope, **changes)), role)
-        self.roles.append(role)
+            self.story.go_on(Restart())
 
     def _tick(self) -> Tick:
         """A little on, or to one of the next instants at which something falls due, or close to
         it; seldom past the deadline of a journey that lives."""
-        world, now = self.moment.world, self.moment.now
+        world, now = self.story.moment.world, self.story.moment.now
         later = sorted(i for i in world_instants(world) if i > now)[:3]
         if later and self.random.random() < 0.75:
             instant = self.random.choice((later[0], *later))
@@ -210,16 +122,14 @@ class _Telling:
         return Tick(to)
 
     def _command(self) -> None:
-        role = self.random.choice(self.roles)
-        world = self.moment.world
-        alone = replace(world, journeys=world.journeys[role.index : role.index + 1])
-        menu = list((probing if self.random.random() < 0.2 else leading)(alone, self.scope))
+        role = self.random.choice(self.story.roles)
+        menu = self.story.menu(role, whole=self.random.random() < 0.2)
         for _ in range(MOST_DRAWS):
             try:
                 call = role.renamed(self._chosen(menu))
             except UnknownName:
                 continue
-            if self.random.random() < self._appetite(call) and self._do(call, role):
+            if self.random.random() < self._appetite(call) and self.story.go_on(call, role):
                 return
 
     def _chosen(self, menu: list[Call]) -> Call:
@@ -234,13 +144,7 @@ class _Telling:
 
     def _appetite(self, call: Call) -> float:
         """How readily a command is asked: by what it would do."""
-        world = self.moment.world
-        sent = substitute(call.arguments, self.moment.names)
-        played = play_call(world, call.operation, sent, self.moment.now)
-        if _lives(played.world) < _lives(world):
+        foreseen = self.story.foreseen(call)
+        if self.story.ends_a_journey(foreseen):
             return MORTAL
-        return FUTILE if played.world == world else 1.0
-
-
-def _lives(world: World) -> int:
-    return sum(journey.state.lifecycle in LIVE for journey in world.journeys)
+        return FUTILE if foreseen.world == self.story.moment.world else 1.0

@@ -1,0 +1,1 @@
+"""The model against a backend, driven and shrunk by Hypothesis. Begin with ``machine.py``."""
