@@ -73,7 +73,8 @@ def variants(
     except (VectorProblem, OSError) as error:
         _refuse(str(error))
     first = secrets.randbelow(2**31) if seed is None else seed
-    tasks: list[Task] = [*suite, *chunks(range(first, first + fresh))]
+    seeds = [s for s in range(first, first + fresh) if fnmatch.fnmatchcase(f"fresh/{s}", only)]
+    tasks: list[Task] = [*suite, *chunks(seeds)]
     if not tasks:
         _refuse(f"no vector's id fits {only!r}")
     judgements = []
@@ -87,10 +88,10 @@ def variants(
         sys.stderr.write("interrupted: not all were judged\n")
         raise typer.Exit(COULD_NOT_RUN) from None
     if as_json:
-        written = report.document(judgements, first, fresh)
+        written = report.document(judgements, first, len(seeds))
         typer.echo(json.dumps(written, ensure_ascii=False, indent=1))
     else:
-        report.print_judgements(judgements, first, fresh, Console())
+        report.print_judgements(judgements, first, len(seeds), Console())
     raise typer.Exit(exit_code(judgements))
 
 
