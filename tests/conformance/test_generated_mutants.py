@@ -58,6 +58,7 @@ def changed(body: str, head: str = "def f(a, b, c):") -> dict[str, list[str]]:
         (" return 7", {"one-more": ["return 8"]}),
         (" return True", {"flip": ["return False"]}),
         (" return a if b else c", {"drop-choice": ["return c"]}),
+        (" return 'label' if a else 'other'", {}),
         (" return Colour.RED", {"wrong-member": ["return Colour.BLUE"]}),
         (" return Colour.BLUE", {"wrong-member": ["return Colour.RED"]}),
         (" return Colour.mro", {}),

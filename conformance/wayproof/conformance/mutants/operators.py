@@ -140,7 +140,7 @@ def _expressions(node: ast.expr, enums: Mapping[str, type[Enum]]) -> Iterator[tu
             for index in range(len(values)):
                 kept = values[:index] + values[index + 1 :]
                 yield "drop-condition", kept[0] if len(kept) == 1 else ast.BoolOp(op, kept)
-        case ast.IfExp(orelse=orelse):
+        case ast.IfExp(orelse=orelse) if not _is_text(orelse):
             yield "drop-choice", orelse
         case ast.Call(func=ast.Name(id=name) as called, args=args, keywords=keywords) if (
             name in EXTREMES
@@ -157,6 +157,12 @@ def _expressions(node: ast.expr, enums: Mapping[str, type[Enum]]) -> Iterator[tu
             members = list(enums[name].__members__)
             following = members[(members.index(member) + 1) % len(members)]
             yield "wrong-member", ast.Attribute(node.value, following)
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.JoinedStr) or (
+        isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
 
 
 def _comparisons(node: ast.Compare) -> Iterator[tuple[str, ast.expr]]:
