@@ -43,7 +43,7 @@ def test_full_bounds_hold_and_apply_every_rule_of_a_journey() -> None:
     results = [explore.explore(entry) for entry in configurations("full").values()]
     assert all(found.violation is None and found.finished for found in results)
     applied = frozenset[str]().union(*(found.labels for found in results))
-    of_worlds = {label for label in RULES if label.startswith(("start.", "decode."))}
+    of_worlds = {label for label in RULES if label.startswith(("start.", "decode.", "restart."))}
     unseen = {rule for rule in RULES if rule not in applied} - of_worlds
     # Facts about every commit, which no label tells, and access, which is the world's.
     assert unseen == {

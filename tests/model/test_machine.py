@@ -263,7 +263,7 @@ class Life(RuleBasedStateMachine):
         self.ask(example.fail(reason, self.token()))
 
     @precondition(is_old)
-    @rule(later=st.integers(10_000, 80_000))
+    @rule(later=st.sampled_from([10_000, 80_000, 500_000]))
     def much_time_passes(self, later: int) -> None:
         self.now += later
 
@@ -272,7 +272,7 @@ class Life(RuleBasedStateMachine):
 
 
 LIVES = settings(
-    max_examples=80,
+    max_examples=160,
     stateful_step_count=50,
     deadline=None,
     database=None,
