@@ -69,7 +69,9 @@ generated: $(STAMP) ## Check that every generated file is what its generator wri
 	$(BIN)/wayproof generate --check
 
 .PHONY: evidence
-evidence: evidence-vectors evidence-matrix evidence-explore evidence-mutants evidence-variants ## Check the chain from clause to verdict
+evidence: evidence-vectors evidence-matrix evidence-explore ## Check the chain from clause to verdict
+	@echo 'NOT CHECKED HERE: THAT THE SUITE KILLS EVERY MUTANT (make mutants) AND PASSES EVERY VARIANT'
+	@echo '(make variants). EACH TAKES A QUARTER OF AN HOUR OR MORE; make test CHECKS SAMPLES OF BOTH.'
 
 .PHONY: evidence-vectors
 evidence-vectors: $(STAMP)
@@ -83,12 +85,12 @@ evidence-matrix: $(STAMP)
 evidence-explore: $(STAMP)
 	$(BIN)/wayproof explore
 
-.PHONY: evidence-mutants
-evidence-mutants: $(STAMP)
+.PHONY: mutants
+mutants: $(STAMP) ## See that every planted fault is caught (long)
 	$(BIN)/wayproof mutants
 
-.PHONY: evidence-variants
-evidence-variants: $(STAMP)
+.PHONY: variants
+variants: $(STAMP) ## See that no allowed deviation is accused (long)
 	$(BIN)/wayproof variants
 
 .PHONY: format

@@ -160,5 +160,7 @@ def test_every_untrue_word_of_a_score_is_found(made: Score) -> None:
 
 @pytest.mark.slow
 def test_the_committed_score_holds() -> None:
+    if not SCORE_FILE.is_file():
+        pytest.skip("NOT CHECKED: NO SCORE IS COMMITTED YET (wayproof mutants --write-score)")
     suite = read_suite(VECTORS / "journey")
     assert problems_of(read_score(SCORE_FILE), candidates_of(), suite, jobs=2) == []
