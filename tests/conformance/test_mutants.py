@@ -237,6 +237,7 @@ def test_the_matrix_names_every_vector_that_fails(
     (told,) = json.loads(done.stdout)["mutants"]
     assert done.exit_code == 0
     assert told["played"] == len(stories.STORIES) > len(told["failed"]) > 1
+    assert told["share"] == round(len(told["failed"]) / told["played"], 4)
 
 
 @pytest.mark.parametrize(

@@ -84,15 +84,14 @@ def tags_of(vector: Vector) -> frozenset[str]:
 
 def in_order(candidate: Candidate, vectors: Iterable[Vector]) -> list[Vector]:
     """The vectors about the clause that a mutant was made for first, then those about its other
-    clauses, then the rest; short ones before long ones."""
+    clauses, then the rest. Those that are themselves about a clause come before those of which
+    only a step is, and short ones before long ones."""
+    first, every = {candidate.clauses[0]}, set(candidate.clauses)
 
     def key(vector: Vector) -> tuple[int, int, str]:
-        tags = tags_of(vector)
-        distance = 2
-        if candidate.clauses[0] in tags:
-            distance = 0
-        elif tags.intersection(candidate.clauses):
-            distance = 1
+        own, tags = set(vector.clauses), tags_of(vector)
+        told = (first & own, first & tags, every & own, every & tags)
+        distance = next((place for place, found in enumerate(told) if found), len(told))
         return distance, len(vector.steps), vector.id
 
     return sorted(vectors, key=key)

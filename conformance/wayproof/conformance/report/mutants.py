@@ -64,7 +64,7 @@ def print_outcomes(outcomes: Sequence[Outcome], console: Console, matrix: bool) 
             _short(candidate.clauses),
             Text(state_of(outcome) if kill is None else kill.vector),
             "" if kill is None else kill.how,
-            f"{len(outcome.kills)}/{outcome.played}" if matrix else broken,
+            f"{len(outcome.kills)}, {outcome.share:.1%}" if matrix else broken,
         )
     console.print(table)
     for outcome in outcomes:
@@ -153,6 +153,7 @@ def _entry(outcome: Outcome, matrix: bool) -> dict[str, Any]:
         entry["unsound"] = list(outcome.unsound)
     if matrix:
         entry["failed"] = [kill.vector for kill in outcome.kills]
+        entry["share"] = round(outcome.share, 4)
     return entry
 
 
