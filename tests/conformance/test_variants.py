@@ -1,11 +1,14 @@
 """Allowed variants pass, and backends that only look like one do not."""
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from multiprocessing import active_children
 from operator import attrgetter
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -35,7 +38,7 @@ from wayproof.conformance.protocol.model_backend import ModelBackend
 from wayproof.conformance.run.player import play
 from wayproof.conformance.run.verdict import Result, Verdict
 from wayproof.conformance.variants import variant as registry
-from wayproof.conformance.variants.judge import COULD_NOT_RUN, FALSE_ALARM, PASSED, judge_one
+from wayproof.conformance.variants.judge import COULD_NOT_RUN, FALSE_ALARM, PASSED, judge, judge_one
 from wayproof.conformance.variants.variant import Variant, variants
 from wayproof.conformance.variants.wrapping import PassingWorld, WrappedBackend
 from wayproof.conformance.vectors.format import Vector
@@ -273,6 +276,25 @@ def test_a_variant_that_cannot_be_made_is_not_judged() -> None:
     judgement = judge_one(absent, told(), seconds=60)
     assert judgement.exit_code == COULD_NOT_RUN
     assert "nothing" in judgement.problem
+
+
+def test_what_is_broken_off_is_not_judged() -> None:
+    stop = Event()
+    stop.set()
+    judgement = judge_one(variants()["sweeps-twice"], told(), 60, stop)
+    assert judgement.exit_code == COULD_NOT_RUN
+    assert judgement.counts[Verdict.PASS] < len(told())
+
+
+def test_closing_the_judge_early_ends_what_is_being_played() -> None:
+    chosen = list(variants().values())[:3]
+    absent = replace(chosen[0], place="python:tests.conformance.disallowed:nothing")
+    judgements = judge([absent, *chosen], told() * 500, jobs=2)
+    assert next(judgements).exit_code == COULD_NOT_RUN  # and the next is being judged
+    begun = time.monotonic()
+    judgements.close()
+    assert time.monotonic() - begun < 30  # to the end it would take minutes
+    assert not active_children()
 
 
 @pytest.fixture

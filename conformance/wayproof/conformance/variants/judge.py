@@ -2,9 +2,11 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
+from threading import Event
 
 from wayproof.conformance.protocol.backend import Hello
 from wayproof.conformance.run.handshake import judge_handshake
@@ -42,32 +44,41 @@ class Judgement:
 
 def judge(
     variants: Sequence[Variant], tasks: Sequence[Task], *, jobs: int = 1, seconds: float = 60.0
-) -> Iterator[Judgement]:
+) -> Generator[Judgement, None, None]:
     """Play the same on every variant, ``jobs`` of them at a time; in the order of the variants.
 
-    ``seconds`` bounds each vector and each run of fresh sequences.
+    ``seconds`` bounds each vector and each run of fresh sequences. Closing the iterator early ends
+    what is being played.
     """
+    stop = Event()
     with ThreadPoolExecutor(jobs) as pool:
         try:
-            yield from pool.map(lambda variant: judge_one(variant, tasks, seconds), variants)
+            yield from pool.map(lambda v: judge_one(v, tasks, seconds, stop), variants)
         finally:
+            stop.set()
             pool.shutdown(cancel_futures=True)
 
 
-def judge_one(variant: Variant, tasks: Sequence[Task], seconds: float) -> Judgement:
-    """Play everything on one variant, in a process of its own."""
+def judge_one(
+    variant: Variant, tasks: Sequence[Task], seconds: float, stop: Event | None = None
+) -> Judgement:
+    """Play everything on one variant, in a process of its own, until ``stop`` is set."""
     started = time.monotonic()
     counts: Counter[Verdict] = Counter()
     others: list[Result] = []
     problem = ""
     try:
-        for message in run_suite(tasks, backend=variant.place, seconds=seconds):
-            result = judge_handshake(message) if isinstance(message, Hello) else message
-            if result is None:
-                continue
-            counts[result.verdict] += 1
-            if result.verdict not in (Verdict.PASS, Verdict.NOT_APPLICABLE):
-                others.append(result)
+        with closing(run_suite(tasks, backend=variant.place, seconds=seconds)) as messages:
+            for message in messages:
+                if stop is not None and stop.is_set():
+                    problem = "it was stopped"
+                    break
+                result = judge_handshake(message) if isinstance(message, Hello) else message
+                if result is None:
+                    continue
+                counts[result.verdict] += 1
+                if result.verdict not in (Verdict.PASS, Verdict.NOT_APPLICABLE):
+                    others.append(result)
     except CouldNotRunError as error:
         problem = error.message
     return Judgement(
