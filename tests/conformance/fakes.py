@@ -120,6 +120,47 @@ class RestlessVersion(Spoilt):
         return reply
 
 
+class EarlyCreation(Spoilt):
+    """Says that a reservation was created at a version at which it was not there yet."""
+
+    def spoil(self, operation: str, arguments: Any, reply: Reply) -> Any:
+        if operation != "list_reservations" or not isinstance(reply, Answer):
+            return reply
+        records = reply.value["reservations"]
+        early = [{**one, "created_version": one["created_version"] - 1} for one in records]
+        return changed(reply, reservations=early)
+
+
+class MovingCreation(Spoilt):
+    """Says that a reservation was created at the latest version."""
+
+    def spoil(self, operation: str, arguments: Any, reply: Reply) -> Any:
+        if reply.record_version is not None and operation != "list_reservations":
+            self.latest = reply.record_version
+        if operation != "list_reservations" or not isinstance(reply, Answer):
+            return reply
+        records = reply.value["reservations"]
+        return changed(
+            reply, reservations=[{**one, "created_version": self.latest} for one in records]
+        )
+
+
+class TornRead(Spoilt):
+    """Shows one wrong snapshot, the first that holds a reservation, and right ones after it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.torn = False
+
+    def spoil(self, operation: str, arguments: Any, reply: Reply) -> Any:
+        if operation == "snapshot" and isinstance(reply, Answer) and not self.torn:
+            tokens = reply.value["tokens"]
+            if tokens["reserved_tokens"]:
+                self.torn = True
+                return changed(reply, tokens={**tokens, "reserved_tokens": 0})
+        return reply
+
+
 class WrongState(Spoilt):
     """Shows one token too many in a snapshot."""
 

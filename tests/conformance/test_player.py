@@ -1,21 +1,26 @@
 import inspect
 import json
 import re
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from functools import partial
 
 import pytest
 from tests.conformance import fakes, stories
 
+from wayproof.conformance.generate.histories import histories
+from wayproof.conformance.generate.recorder import record
 from wayproof.conformance.protocol.backend import WorldSetup
 from wayproof.conformance.protocol.load import load_backend
 from wayproof.conformance.report.failure import failure_text
 from wayproof.conformance.run import exchange, names, player, projection
+from wayproof.conformance.run.moments import COMMIT_MOMENTS, check_moments
 from wayproof.conformance.run.names import Names
 from wayproof.conformance.run.player import play
 from wayproof.conformance.run.verdict import Result, Verdict
 from wayproof.conformance.vectors.format import CallStep, ExpectedOneOf, Vector
+from wayproof.spec.journey import records
 from wayproof.spec.journey.clauses import clauses
+from wayproof.spec.journey.constraints import parse_moment, to_milliseconds
 
 
 def judged(fake: type[fakes.Spoilt], vector: Vector) -> Result:
@@ -49,6 +54,7 @@ def test_both_readings_pass_what_was_written_by_hand(name: str) -> None:
         (fakes.StandingVersion, stories.RESERVED, 3, "version"),
         (fakes.RestlessVersion, stories.REPLAYED, 2, "version"),
         (fakes.WrongState, stories.RESERVED, 4, "state"),
+        (fakes.EarlyCreation, stories.RESERVED, 4, "version"),
         (fakes.Forgetful, stories.COMPLETED, 6, "read"),
         (fakes.SameIds, stories.REPLAYED, 3, "identity"),
         (fakes.Unordered, stories.CHILD, 4, "order"),
@@ -226,3 +232,68 @@ def test_pages_are_read_to_their_end() -> None:
         sent(stories.RESERVE, invocation_id=f"call-{number}", transmission_id=f"sent-{number}")
     seen = projection.observe(world, known).projection["J"]["reservations"]
     assert [record["ordinal"] for record in seen] == list(range(1, 2 * projection.PAGE + 2))
+
+
+SHORTLY_RESERVED = replace(stories.RESERVED, steps=stories.RESERVED.steps[:-1])
+
+
+def with_states(vector: Vector, *others: str) -> Vector:
+    """The vector, its last state but one of several."""
+    *steps, last = vector.steps
+    allowed = tuple(sorted({last.digest or "", *others}))
+    last = replace(last, digest=None, changes=None, digest_one_of=allowed)
+    return replace(vector, steps=(*steps, last), final=None)
+
+
+def test_one_of_several_states_is_asked_for() -> None:
+    story = with_states(SHORTLY_RESERVED, "0" * 32)
+    assert judged(fakes.Spoilt, story).verdict is Verdict.PASS
+    spoilt = judged(fakes.WrongState, story).divergence
+    assert spoilt is not None
+    assert (spoilt.step, spoilt.kind) == (len(story.steps) - 1, "state")
+    assert spoilt.expected == "one of the 2 states that are allowed while something is due"
+    assert "/J/snapshot/tokens/reserved_tokens" in spoilt.differences
+
+
+def test_a_read_that_is_torn_by_what_falls_due_is_read_again() -> None:
+    story = with_states(SHORTLY_RESERVED, "0" * 32)
+    assert judged(fakes.TornRead, story).verdict is Verdict.PASS
+    assert judged(fakes.TornRead, SHORTLY_RESERVED).verdict is Verdict.FAIL
+
+
+def test_a_reservation_keeps_the_version_that_created_it() -> None:
+    paid = record(next(histories()), 1)
+    assert judged(fakes.Spoilt, paid).verdict is Verdict.PASS
+    divergence = judged(fakes.MovingCreation, paid).divergence
+    assert divergence is not None
+    assert divergence.action == "call transmit"
+    assert (divergence.kind, divergence.clauses) == ("version", ("reservation-02",))
+
+
+def at(second: int) -> str:
+    return f"2030-01-01T00:00:{second:02d}.000Z"
+
+
+@pytest.mark.parametrize(("settled", "right"), [(4, False), (5, True), (7, True), (8, False)])
+def test_what_is_new_was_committed_since_the_last_look(settled: int, right: bool) -> None:
+    midnight = to_milliseconds(parse_moment(at(0)))
+    before = {("snapshot", "created_at"): at(0)}
+    after = {**before, ("snapshot", "settled_at"): at(settled)}
+    since, now = midnight + 5000, midnight + 7000
+    if right:
+        check_moments(before, after, since, now)
+        return
+    with pytest.raises(exchange.Mismatch) as caught:
+        check_moments(before, after, since, now)
+    assert (caught.value.kind, caught.value.clauses) == ("moment", ("observe-03",))
+
+
+def test_every_moment_of_a_commit_is_looked_at() -> None:
+    written = {
+        field.name
+        for record in vars(records).values()
+        if isinstance(record, type) and is_dataclass(record)
+        for field in fields(record)
+        if field.name.endswith("_at")
+    }
+    assert written - set(COMMIT_MOMENTS) == {"lease_expires_at"}

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal, get_args, get_origin, get_typ
 
 from wayproof.conformance.generate import settings
 from wayproof.conformance.generate.menus import Scope, start
-from wayproof.conformance.generate.scripts import Action, Call, Draft, JsonValue, call, owned
+from wayproof.conformance.generate.scripts import Action, Call, Draft, JsonValue, owned
 from wayproof.conformance.generate.settings import LONG_LEASE, OWNER, policy
 from wayproof.conformance.vectors.names import NUMBER
 from wayproof.spec.journey.constraints import Bounds, Items, Text
@@ -119,14 +119,66 @@ def drafts() -> Iterator[Draft]:
                 spoilt.append(ABSENT)
             yield _story(operation, path, spoilt, "/" + "/".join(map(str, path)))
         unknown = [
-            (path, _with(good_arguments(operation), (*path, "surplus"), 1))
+            _with(good_arguments(operation), (*path, "surplus"), 1)
             for path in _objects(catalogued.request, ())
         ]
-        script: list[Action] = [*LEAD]
-        script.extend(call(operation, **arguments) for _path, arguments in unknown)
-        yield _draft(operation, "unknown-field", script, "fields that nobody knows")
+        yield _refused(operation, "unknown-field", unknown, "fields that nobody knows")
+        yield _refused(
+            operation, "other-name", _other_names(operation), "identities of other names"
+        )
+    yield _refused(
+        "start", "together", _ill_together(), "fields that are right, and wrong together"
+    )
     for name, usage in (("fraction", "1.5"), ("exponent", "1e3"), ("zero", "0.0")):
         yield _usage(name, usage)
+
+
+ALIASES: Final[dict[str, tuple[str, ...]]] = {
+    "journey_id": ("run_id", "chat_id", "session_id", "journey", "id"),
+    "workflow_sequence_id": ("sequence_id", "workflow_sequence", "pattern_id", "workflow_id"),
+    "workflow_run_id": ("run_id", "workflow_id", "id"),
+    "parent_workflow_run_id": ("workflow_run_id", "parent_run_id", "parent_id"),
+    "idempotency_key": ("key", "operation_id", "request_id"),
+    "invocation_id": ("response_id", "call_id", "provider_response_id"),
+    "transmission_id": ("request_id", "attempt_id", "invocation_id"),
+}
+"""Names that identities have elsewhere, and that the contract does not give them."""
+
+PROPOSALS: Final = ("journey_id", "workflow_run_id", "workflow_run_ids", "fencing_token")
+"""What only the server makes."""
+
+
+def _other_names(operation: str) -> list[dict[str, JsonValue]]:
+    """Identities under other names, beside their own and in their place; and proposed ones."""
+    good = good_arguments(operation)
+    wrong = []
+    for name, aliases in ALIASES.items():
+        for alias in aliases if name in good else ():
+            if alias not in good:
+                value = good[name]
+                wrong.append({**{k: v for k, v in good.items() if k != name}, alias: value})
+                wrong.append({**good, alias: value})
+    wrong.extend({**good, name: "proposed-1"} for name in PROPOSALS if name not in good)
+    return wrong
+
+
+def _ill_together() -> list[dict[str, JsonValue]]:
+    """Starts whose fields contradict each other."""
+    kept = {"on_non_success": "retain_until", "retain_until_utc": settings.at(1000)}
+    artifacts: list[JsonValue] = [
+        {**kept, "on_non_success": "delete"},
+        {"on_non_success": "retain_until"},
+        {"on_non_success": "delete", "retain_until_utc": settings.at(-1000)},
+    ]
+    return [
+        _with(good_arguments("start"), ("policy", "partial_artifact_policy"), each)
+        for each in artifacts
+    ]
+
+
+def _refused(operation: str, topic: str, requests: list[Any], where: str) -> Draft:
+    script = [*LEAD, *(Call(operation=operation, arguments=each) for each in requests)]
+    return _draft(operation, topic, [*script, owned("snapshot")], where)
 
 
 def _story(operation: str, path: Path, spoilt: list[Any], where: str) -> Draft:

@@ -5,21 +5,56 @@ from collections.abc import Hashable, Iterator
 from typing import Final
 
 from wayproof.conformance.generate import settings
-from wayproof.conformance.generate.menus import Scope, probing
+from wayproof.conformance.generate.goals import goals_of
+from wayproof.conformance.generate.menus import Scope
+from wayproof.conformance.generate.probes import probing
 from wayproof.conformance.generate.scripts import Action, Call, Draft, Setting, Sweep
-from wayproof.conformance.generate.selection import Candidate, goals_of, is_quiet, probe
+from wayproof.conformance.generate.selection import Candidate, is_quiet, probe
 from wayproof.conformance.generate.situations import Situation, explore
 
 WORLDS: Final[tuple[tuple[Setting, Scope, int], ...]] = (
     (settings.ORDINARY, Scope(attempts=False), 1500),
     (settings.ORDINARY, Scope(owner_lease=settings.SHORT_LEASE, attempts=False), 800),
-    (settings.PARALLEL, Scope(sequence="pair", transmissions=1, attempts=False), 400),
+    (
+        settings.ORDINARY,
+        Scope(owner_lease=settings.SHORT_LEASE, transmissions=0, attempts=False),
+        600,
+    ),
+    (
+        settings.ORDINARY,
+        Scope(
+            owner_lease=settings.SHORT_LEASE,
+            reservation_lease=settings.LONG_LEASE,
+            children=0,
+            attempts=False,
+        ),
+        800,
+    ),
+    (settings.PARALLEL, Scope(sequence="pair", transmissions=2, attempts=False), 600),
+    (settings.PARALLEL, Scope(sequence="pair", transmissions=0, attempts=False), 600),
     (settings.LIMITED, Scope(grouped=False, children=2), 1000),
     (settings.FORBIDDEN, Scope(grouped=False, transmissions=2), 500),
     (settings.NARROW, Scope(sequence="pair", transmissions=0), 100),
     (settings.BRIEF, Scope(transmissions=1, attempts=False), 300),
     (settings.TIGHT, Scope(transmissions=2, attempts=False), 500),
     (settings.ORDINARY, Scope(transmissions=3, children=0, attempts=False), 1500),
+    (settings.ORDINARY, Scope(reservation_lease=settings.LONG_LEASE, attempts=False), 600),
+    (
+        settings.ORDINARY,
+        Scope(transmissions=2, plain=False, children=0, attempts=False, ends=False),
+        1500,
+    ),
+    (
+        settings.ORDINARY,
+        Scope(transmissions=2, groups=2, plain=False, children=0, attempts=False, ends=False),
+        600,
+    ),
+    (
+        settings.LIMITED,
+        Scope(transmissions=4, grouped=False, children=0, attempts=False, ends=False),
+        800,
+    ),
+    (settings.SLOW, Scope(reservation_lease=settings.LONG_LEASE, attempts=False), 400),
 )
 """Where situations are searched: setting, menu, and how many at most."""
 

@@ -4,20 +4,18 @@ from collections.abc import Iterator
 from typing import Final
 
 from wayproof.conformance.generate import settings
-from wayproof.conformance.generate.menus import MALFORMED_USAGE, Scope, start
 from wayproof.conformance.generate.owners import OWNERS
 from wayproof.conformance.generate.phrases import (
     BEGUN,
-    FINISHED,
     LAPSE,
     ambiguous,
     group,
-    lease,
     reserve,
     transmit,
     unsent,
     usage,
 )
+from wayproof.conformance.generate.probes import MALFORMED_USAGE
 from wayproof.conformance.generate.scripts import (
     Draft,
     Script,
@@ -261,76 +259,29 @@ def histories() -> Iterator[Draft]:
             focus=1,
             title=title,
         )
-    yield _several_journeys()
-    yield _foreign_parts()
+    yield _shared_retries()
     yield from _huge()
+    yield from _last_hour()
 
 
-def _several_journeys() -> Draft:
+def _shared_retries() -> Draft:
+    """In a setting of one retry."""
     script: Script = (
-        start(Scope()),
-        start(Scope(), idempotency_key="key-2"),
-        start(Scope(), access="$stranger"),
-        lease(),
-        lease("$J2"),
-        lease("$J3", "$stranger"),
-        owned("begin_journey", fencing_token="$F1"),
-        owned("begin_journey", journey="$J2", fencing_token="$F2"),
-        reserve(1, 100),
-        reserve(1, 100, journey="$J2", fencing_token="$F2", workflow_run_id="$R2"),
-        owned("cancel", journey="$J2"),
-        owned("cancel", journey="$J3", access="$stranger"),
-        Sweep(),
-        transmit(1),
-        usage(1, 100),
-        *FINISHED,
-    )
-    return _wide(script, "three journeys of two tenants do not touch each other")
-
-
-def _foreign_parts() -> Draft:
-    script: Script = (
-        start(Scope()),
-        start(Scope(), idempotency_key="key-2"),
-        lease(),
-        lease("$J2"),
-        owned("begin_journey", fencing_token="$F1"),
-        owned("begin_journey", journey="$J2", fencing_token="$F2"),
+        *BEGUN,
         reserve(1, 10),
-        owned(
-            "finish_workflow_run",
-            journey="$J2",
-            fencing_token="$F2",
-            workflow_run_id="$R1",
-            outcome="completed",
-        ),
-        owned("transmit", journey="$J2", fencing_token="$F2", transmission_id="send-1"),
-        owned("report_response", journey="$J2", transmission_id="send-1", usage=3),
-        owned(
-            "start_workflow_run",
-            journey="$J2",
-            fencing_token="$F2",
-            operation_id="child-1",
-            parent_workflow_run_id="$R1",
-            workflow_id="Aside",
-            purpose="decomposition",
-        ),
-        owned("snapshot", journey="$R1"),
-        owned("snapshot", journey="key-1"),
-        owned("snapshot", journey="solo"),
-        owned("cancel", journey="$R2"),
+        unsent(1),
+        reserve(2, 10),
+        reserve(3, 10, invocation_id="call-1"),
+        unsent(2),
+        reserve(4, 10, invocation_id="call-2"),
     )
-    return _wide(script, "another journey's runs and transmissions are unknown here")
-
-
-def _wide(script: Script, title: str) -> Draft:
     return Draft(
-        family="access",
-        topic="several-journeys",
-        setting=settings.ORDINARY,
-        script=drain(settings.ORDINARY, script),
-        focus=0,
-        title=title,
+        family="counter",
+        topic="histories",
+        setting=settings.LIMITED,
+        script=drain(settings.LIMITED, script),
+        focus=len(BEGUN),
+        title="the retries of all calls share one counter",
     )
 
 
@@ -353,6 +304,23 @@ def _huge() -> Iterator[Draft]:
             usage(2, most),
             usage(2, 30),
         ),
+        "usage of a group that would take the observed sum past the greatest integer": (
+            *BEGUN,
+            reserve(1, most, group="g"),
+            transmit(1),
+            usage(1, most),
+            reserve(2, 30, group="g"),
+            transmit(2),
+            usage(2, 30),
+        ),
+        "an estimate that would take their sum past the greatest integer": (
+            *BEGUN,
+            reserve(1, 1, estimated_prompt_tokens=most - 2),
+            unsent(1),
+            reserve(2, 1, estimated_prompt_tokens=most - 2),
+            unsent(2),
+            reserve(3, 1, estimated_prompt_tokens=most - 1),
+        ),
         "the last token of the greatest ceiling": (
             *BEGUN,
             reserve(1, most - 1),
@@ -368,4 +336,26 @@ def _huge() -> Iterator[Draft]:
             script=drain(settings.HUGE, script),
             focus=len(BEGUN),
             title=title,
+        )
+
+
+def _last_hour() -> Iterator[Draft]:
+    """What would fall due after the end of the calendar falls due at its end."""
+    stories: dict[str, Script] = {
+        "a failure": (
+            *BEGUN,
+            reserve(1, 30, lease_milliseconds=2 * LONG_LEASE),
+            transmit(1),
+            owned("fail_journey", fencing_token="$F1", reason_code="workflow_failed"),
+        ),
+        "a cancellation": (*BEGUN, reserve(1, 30), transmit(1), owned("cancel")),
+    }
+    for title, script in stories.items():
+        yield Draft(
+            family="accounting",
+            topic="end-of-the-calendar",
+            setting=settings.LAST_HOUR,
+            script=(*script, Sweep(), Tick(settings.LAST_HOUR.now + LONG_LEASE - 1), Sweep()),
+            focus=len(BEGUN),
+            title=f"{title} in the last hour of the year 9999",
         )

@@ -2,13 +2,21 @@
 every pair of commands whose order decides."""
 
 from collections.abc import Hashable, Iterator
+from typing import Final
 
 from wayproof.conformance.generate import settings
 from wayproof.conformance.generate.belief import due_instants
 from wayproof.conformance.generate.coverage import FAMILIES
-from wayproof.conformance.generate.menus import Scope, leading, probing
+from wayproof.conformance.generate.goals import company, fates
+from wayproof.conformance.generate.menus import Scope, leading
+from wayproof.conformance.generate.probes import probing
 from wayproof.conformance.generate.scripts import Action, Call, Draft, Setting, Sweep, Tick
-from wayproof.conformance.generate.selection import Candidate, Probe, is_quiet, probe
+from wayproof.conformance.generate.selection import (
+    Candidate,
+    Probe,
+    is_quiet,
+    probe,
+)
 from wayproof.conformance.generate.situations import Situation, explore
 from wayproof.spec.journey.vocabulary import TERMINAL_STATES
 
@@ -17,11 +25,27 @@ WORLDS: tuple[tuple[Setting, Scope, int], ...] = (
     (settings.ORDINARY, Scope(owner_lease=settings.SHORT_LEASE, transmissions=1), 120),
     (settings.BRIEF, Scope(transmissions=1, attempts=False), 80),
     (settings.ORDINARY, Scope(transmissions=2, children=0, attempts=False), 200),
-    (settings.LIMITED, Scope(transmissions=1, grouped=False), 80),
+    (settings.LIMITED, Scope(transmissions=1, grouped=False), 250),
+    (settings.ORDINARY, Scope(reservation_lease=settings.LONG_LEASE, attempts=False), 250),
+    (
+        settings.ORDINARY,
+        Scope(reservation_lease=settings.LONG_LEASE, grouped=False, children=0, attempts=False),
+        300,
+    ),
+    (settings.SLOW, Scope(reservation_lease=settings.LONG_LEASE, attempts=False), 150),
+    (settings.PARALLEL, Scope(sequence="pair", transmissions=0, attempts=False), 100),
 )
 """Where situations are searched for these families."""
 
-OFFSETS = {-1: "one millisecond before", 0: "at", 1: "one millisecond after"}
+LONG_AFTER: Final = 7777
+
+OFFSETS: Final = {
+    -1: "one millisecond before",
+    0: "at",
+    1: "one millisecond after",
+    LONG_AFTER: "long after",
+}
+"""Milliseconds from an instant, in words. Long after it only the sweep is asked."""
 
 
 def situations() -> Iterator[Situation]:
@@ -31,26 +55,36 @@ def situations() -> Iterator[Situation]:
 
 
 def boundary_candidates() -> Iterator[Candidate]:
-    """Every command and the sweep, around every instant at which something falls due."""
+    """Every command and the sweep, around every instant at which something falls due; told apart
+    by what they would have done before, and a sweep by the runs and transmissions it finds."""
     for situation in situations():
         journey = situation.world.journeys[0]
+        commands: list[Action] = [Sweep(), *probing(situation.world, situation.scope)]
+        untimed = [probe(situation, (command,)) for command in commands]
         for instant in sorted(set(due_instants(journey.terms, situation.state))):
             kinds = kinds_at(situation, instant)
             for offset, words in OFFSETS.items():
                 if instant + offset <= situation.now:
                     continue
                 tick = Tick(instant + offset)
-                commands: list[Action] = [Sweep(), *probing(situation.world, situation.scope)]
-                for command in commands:
+                for command, before in zip(commands, untimed, strict=True):
                     probed = probe(situation, (tick, command))
-                    if probed is None:
+                    if probed is None or before is None:
+                        continue
+                    if offset == LONG_AFTER and not isinstance(command, Sweep):
                         continue
                     step = probed.last.step
                     goal = (kinds, offset, step.operation, step.labels)
+                    goals: set[Hashable] = {("instant", *goal)}
+                    if offset == 0:
+                        goals.add(("instant", *goal, before.last.step.labels))
+                    if isinstance(command, Sweep) and offset in (0, LONG_AFTER):
+                        goals |= {("instant", *goal, run) for run in company(situation.state, {})}
+                        goals |= {("instant", *goal, call) for call in fates(situation.state, {})}
                     where = f"{words} the {' and the '.join(kinds)}"
                     yield Candidate(
                         draft=_draft(situation, probed, FAMILIES[step.operation], where, 1),
-                        goals=frozenset({("instant", *goal)}),
+                        goals=frozenset(goals),
                         quiet=is_quiet(probed),
                     )
 

@@ -44,11 +44,22 @@ def finish(run: int, outcome: str, token: str = "$F1") -> Call:
     )
 
 
-def child(number: int, parent: int, purpose: str) -> Call:
+def attempt(number: int, token: str = "$F1") -> Call:
+    """Claim a task attempt of the first run."""
+    return owned(
+        "claim_attempt",
+        fencing_token=token,
+        operation_id=f"attempt-{number}",
+        workflow_run_id="$R1",
+        counters=["task_attempt_starts"],
+    )
+
+
+def child(number: int, parent: int, purpose: str, token: str = "$F1") -> Call:
     """Start a child of the run of number ``parent``."""
     return owned(
         "start_workflow_run",
-        fencing_token="$F1",
+        fencing_token=token,
         operation_id=f"child-{number}",
         parent_workflow_run_id=f"$R{parent}",
         workflow_id="Aside",

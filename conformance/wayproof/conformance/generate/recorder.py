@@ -22,6 +22,7 @@ from wayproof.conformance.generate.tags import tags
 from wayproof.conformance.run.names import NamedJourney, Names
 from wayproof.conformance.vectors.changes import changes_between, state_digest
 from wayproof.conformance.vectors.format import (
+    MOST_DIGESTS,
     CallStep,
     Config,
     Expectation,
@@ -91,11 +92,14 @@ class _Recording:
         self.seen: set[str] = set()
         """The journeys whose record version the runner saw at the last step."""
         self.taken = taken
+        self.telling = True
+        """Whether states are told: from the last step that leads to the focus on. What comes
+        before is the focus of shorter stories."""
         self._projected: dict[tuple[State, ...], tuple[str, Any]] = {}
         """Digest and projection of each world that was shown since the last name was given."""
 
     def vector(self, number: int) -> Vector:
-        steps = tuple(self._step(taken) for taken in self.taken)
+        steps = tuple(self._step(index, taken) for index, taken in enumerate(self.taken))
         focus = steps[self.draft.focus :]
         if not any(step.clauses for step in focus):
             focus = steps  # the story ends where nothing is at stake: it is about the way there
@@ -128,7 +132,8 @@ class _Recording:
             needed |= {c.value for c in required_capabilities(journey.terms.definition)}
         return needed
 
-    def _step(self, taken: Taken) -> Step:
+    def _step(self, index: int, taken: Taken) -> Step:
+        self.telling = index >= self.draft.focus - 1
         clauses, rests_on = tags(taken) if self.explained else ((), ())
         match taken.action:
             case Call():
@@ -205,15 +210,20 @@ class _Recording:
         )
 
     def _state(self, moment: Moment, concerned: str | None = None) -> dict[str, Any]:
-        """The fields that say how everything stands, if all allowed worlds agree."""
+        """The fields that say how everything stands, or may stand."""
         self.seen = {concerned} if concerned is not None else set()
+        if not self.telling:
+            return {}
         shown = [self._shown(world) for world in closure(moment.worlds, moment.now)]
         digest, projection = shown[0]
-        if any(other != digest for other, _ in shown):
+        allowed = tuple(sorted({other for other, _ in shown}))
+        if len(allowed) > MOST_DIGESTS:
             return {}
+        self.seen = {journey.terms.journey_id for journey in moment.world.journeys}
+        if len(allowed) > 1:
+            return {"digest_one_of": allowed}
         changes = changes_between(self.known, projection)
         self.known = projection
-        self.seen = {journey.terms.journey_id for journey in moment.world.journeys}
         return {"changes": changes, "digest": digest}
 
     def _shown(self, world: World) -> tuple[str, Any]:

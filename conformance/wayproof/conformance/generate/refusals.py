@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from wayproof.conformance.generate import settings
 from wayproof.conformance.generate.belief import due_instants
+from wayproof.conformance.generate.goals import standing
 from wayproof.conformance.generate.menus import (
     Scope,
     claim,
@@ -27,7 +28,7 @@ from wayproof.conformance.generate.scripts import (
     call,
     owned,
 )
-from wayproof.conformance.generate.selection import Candidate, is_quiet, probe, standing
+from wayproof.conformance.generate.selection import Candidate, is_quiet, probe
 from wayproof.conformance.generate.settings import OWNER
 from wayproof.conformance.generate.situations import Situation, explore
 from wayproof.model.journey.state import State

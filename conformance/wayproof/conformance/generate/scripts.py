@@ -78,6 +78,8 @@ def call(operation: str, **arguments: JsonValue) -> Call:
     return Call(operation=operation, arguments=arguments)
 
 
-def owned(operation: str, *, journey: str = "$J", access: str = "$owner", **more: Any) -> Call:
+def owned(
+    operation: str, *, journey: str = "$J", access: JsonValue = "$owner", **more: Any
+) -> Call:
     """A request on a journey by its owner's access."""
     return call(operation, access=access, journey_id=journey, **more)

@@ -4,22 +4,17 @@ Each candidate says which goals it serves: what it shows that no shorter story h
 It is kept if at least one of its goals is new.
 """
 
-from collections import Counter
+from collections import Counter as Tally
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from wayproof.conformance.generate.belief import play_call
 from wayproof.conformance.generate.scripts import Action, Call, Draft, Script, Sweep, Tick
 from wayproof.conformance.generate.situations import Situation, symbols
-from wayproof.conformance.generate.tags import clauses_at_stake
 from wayproof.conformance.vectors.names import UnknownName, substitute
 from wayproof.model.journey import simulate
 from wayproof.model.journey.simulate import Played
-from wayproof.model.journey.state import State
-
-JUDGED_ALIKE: Final = 3
-"""How many probes that look alike are asked which clauses they put at stake: asking is dear."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,13 +68,19 @@ def is_quiet(probed: "Probe") -> bool:
     return step.before == step.after
 
 
-def select(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
-    """The candidates that show something new, in order."""
-    shown: set[Hashable] = set()
+def select(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """The candidates that show something new, in order, less those of which others show all."""
+    shown: Tally[Hashable] = Tally()
+    kept = []
     for candidate in candidates:
-        if not candidate.goals <= shown:
-            shown |= candidate.goals
-            yield candidate
+        if any(goal not in shown for goal in candidate.goals):
+            shown.update(candidate.goals)
+            kept.append(candidate)
+    for candidate in sorted(kept, key=lambda c: len(c.draft.script), reverse=True):
+        if all(shown[goal] > 1 for goal in candidate.goals):
+            shown.subtract(candidate.goals)
+            kept.remove(candidate)
+    return kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,70 +116,3 @@ def probe(situation: Situation, actions: tuple[Action, ...]) -> Probe | None:
                 return None
             now = action.to
     return Probe(script=(*situation.script, *actions), played=tuple(played))
-
-
-def standing(state: State) -> Hashable:
-    """The part of a situation that every goal tells apart."""
-    return (state.lifecycle, state.accounting)
-
-
-def shape(state: State, transmission_id: object) -> Hashable:
-    """How a transmission stands, with its siblings; None where it is unknown."""
-    for transmission in state.transmissions:
-        if transmission.transmission_id == transmission_id:
-            siblings = {
-                t.state
-                for t in state.transmissions
-                if t.invocation_id == transmission.invocation_id and t is not transmission
-            }
-            return (transmission.state, transmission.idempotency, frozenset(siblings))
-    return None
-
-
-def boundary(state: State, left: int, sent: dict[str, Any]) -> Any:
-    """On which side of which bound the request's amounts lie."""
-    if "usage" in sent:
-        return usage_class(state, sent)
-    if "max_output_tokens" in sent:
-        parts = (sent["estimated_prompt_tokens"], sent["max_output_tokens"])
-        if None in parts:
-            return tuple(part is None for part in parts)
-        return max(-2, min(sum(parts) - left, 2))
-    if "lease_milliseconds" in sent:
-        return sent["lease_milliseconds"]
-    return None
-
-
-def usage_class(state: State, sent: dict[str, Any]) -> Any:
-    """Usage against the amount of its transmission, and against what was reported before."""
-    usage = sent["usage"]
-    if type(usage) is not int or not 0 <= usage < 2**53:
-        return (type(usage).__name__, isinstance(usage, int) and usage > 0)
-    for transmission in state.transmissions:
-        if transmission.transmission_id == sent.get("transmission_id"):
-            over = max(-2, min(usage - transmission.reserved_tokens, 2))
-            return (usage == 0, over, usage == transmission.actual_tokens)
-    return (usage == 0,)
-
-
-def goals_of(situation: Situation, probed: Probe, judged: Counter[Hashable]) -> frozenset[Hashable]:
-    """What a probe of a situation shows: each rule in each lifecycle and accounting state, on
-    each side of each bound, for each shape of the transmission concerned, and each clause in
-    each lifecycle state. ``judged`` counts the probes that looked alike so far."""
-    state = situation.state
-    left = situation.world.journeys[0].terms.max_total_tokens - state.totals.exposure
-    step = probed.last.step
-    sent = step.arguments if isinstance(step.arguments, dict) else {}
-    about = shape(state, sent.get("transmission_id"))
-    rule = (step.operation, tuple(p.step.labels for p in probed.played))
-    goals: set[Hashable] = {
-        ("rule", rule, standing(state)),
-        ("shape", rule, about),
-        ("boundary", rule, boundary(state, left, sent)),
-    }
-    alike = (rule, standing(state), about)
-    judged[alike] += 1
-    if judged[alike] <= JUDGED_ALIKE:
-        for clause in clauses_at_stake(probed.last):
-            goals.add(("clause", clause, step.operation, standing(state)))
-    return frozenset(goals)

@@ -3,10 +3,16 @@
 Moments count from :data:`MIDNIGHT`, 2030-01-01T00:00:00Z, in milliseconds.
 """
 
+from dataclasses import replace
 from typing import Any, Final
 
 from wayproof.conformance.generate.scripts import Setting
-from wayproof.spec.journey.constraints import format_moment, from_milliseconds
+from wayproof.spec.journey.constraints import (
+    format_moment,
+    from_milliseconds,
+    parse_moment,
+    to_milliseconds,
+)
 
 MIDNIGHT: Final = 1_893_456_000_000
 SECOND: Final = 1000
@@ -46,6 +52,7 @@ REGISTRY: Final[dict[str, Any]] = {
         {"id": "pair_entry", "sequence": "pair"},
         {"id": "chain_entry", "sequence": "chain"},
         {"id": "ask_entry", "sequence": "ask"},
+        {"id": "twins_entry", "sequence": "twins"},
     ],
     "transitions": [
         {
@@ -60,9 +67,11 @@ REGISTRY: Final[dict[str, Any]] = {
     ],
     "workflow_sequences": [
         {"id": "solo", "steps": [{"workflows": ["Draft"]}]},
-        {"id": "pair", "steps": [{"workflows": ["Build", "Check"]}]},
+        {"id": "pair", "steps": [{"workflows": ["Check", "Build"]}]},
         {"id": "chain", "steps": [{"workflows": ["Draft"]}, {"workflows": ["Build"]}]},
         {"id": "ask", "steps": [{"transition": "size"}]},
+        {"id": "twins", "steps": [{"workflows": ["Aside", "Aside"]}]},
+        {"id": "bare", "steps": [{"workflows": ["Aside"]}]},
     ],
 }
 
@@ -139,5 +148,17 @@ BRIEF: Final = setting(
     partial_artifact_policy={"on_non_success": "retain_until", "retain_until_utc": at(2000)},
 )
 """The deadline comes before the cancellation's grace is over."""
+SLOW: Final = setting("slow", "solo", accounting_settlement_grace_seconds=100)
+"""The deadline comes before the accounting's."""
 TIGHT: Final = setting("tight", "solo", max_total_tokens=AMOUNT)
+LAST_HOUR: Final = replace(
+    setting(
+        "last-hour",
+        "solo",
+        deadline_utc="9999-12-31T23:59:59.999Z",
+        cancellation_grace_seconds=86_400,
+        accounting_settlement_grace_seconds=86_400,
+    ),
+    now=to_milliseconds(parse_moment("9999-12-31T23:00:00.000Z")),
+)
 HUGE: Final = setting("huge", "solo", max_total_tokens=2**53 - 1)

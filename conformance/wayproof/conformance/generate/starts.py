@@ -9,7 +9,6 @@ from wayproof.conformance.generate.scripts import (
     Action,
     Call,
     Draft,
-    Reconfigure,
     Restart,
     Setting,
     Sweep,
@@ -20,14 +19,13 @@ from wayproof.conformance.generate.settings import (
     DEADLINE,
     MIDNIGHT,
     OWNER,
-    REGISTRY,
     at,
     policy,
     setting,
 )
 from wayproof.spec.journey.vocabulary import POLICY_CAPABILITIES
 
-ALL: Final = setting("all", "solo", "pair", "chain", "ask")
+ALL: Final = setting("all", "solo", "pair", "chain", "ask", "twins", "bare")
 SOLO: Final = Scope()
 RICH: Final = {"transition_id": "style", "option_id": "rich"}
 PLAIN: Final = {"transition_id": "style", "option_id": "plain"}
@@ -79,6 +77,17 @@ SAME_REQUESTS: Final[dict[str, dict[str, Any]]] = {
 """Ways of saying the same start."""
 
 
+BEGIN: Final = (
+    owned(
+        "claim_lease",
+        operation_id="lease-1",
+        worker_id="worker-1",
+        lease_milliseconds=settings.LONG_LEASE,
+    ),
+    owned("begin_journey", fencing_token="$F1"),
+)
+
+
 def draft(
     topic: str,
     title: str,
@@ -100,7 +109,6 @@ def drafts() -> Iterator[Draft]:
     yield from _entries()
     yield from _choices()
     yield from _capabilities()
-    yield from _registries()
     yield from _contents()
 
 
@@ -146,6 +154,26 @@ def _replays() -> Iterator[Draft]:
         "one key without the workspace makes another journey",
         start(SOLO),
         start(SOLO, access=without),
+    )
+    several = [
+        {**required, **{k: v for k, v in (("workspace_id", w), ("build_scope_id", b)) if v}}
+        for required in ({**without}, {**without, "tenant_id": "owner-a", "owner_id": "tenant-a"})
+        for w in (None, "part-1", "part-2")
+        for b in (None, "part-1", "part-2")
+    ]
+    yield draft(
+        "scope",
+        "every part of a creation scope counts in its own place, present or absent",
+        *(start(SOLO, access=access) for access in several),
+        *(owned("snapshot", access=access) for access in several),
+        *(owned("snapshot", journey="$J2", access=access) for access in several),
+        *(start(SOLO, access=access) for access in several),
+    )
+    yield draft(
+        "scope",
+        "every part of a creation scope counts, in whatever order the scopes come",
+        *(start(SOLO, access=access) for access in reversed(several)),
+        *(owned("snapshot", access=access) for access in several),
     )
     yield draft(
         "scope",
@@ -197,11 +225,19 @@ def _entries() -> Iterator[Draft]:
         "an unknown sequence": {"workflow_sequence_id": "nowhere"},
         "an unknown entrypoint": {"entry": {"kind": "entrypoint", "id": "nowhere"}},
         "an entrypoint of another sequence": {"entry": {"kind": "entrypoint", "id": "pair_entry"}},
-        "a stage of another sequence": {"entry": {"kind": "stage", "id": "Build+Check"}},
+        "a stage of another sequence": {"entry": {"kind": "stage", "id": "Check+Build"}},
         "a workflow that is no stage": {"entry": {"kind": "stage", "id": "Build"}},
         "an entrypoint named as a stage": {"entry": {"kind": "stage", "id": "solo_entry"}},
         "a stage named as an entrypoint": {"entry": {"kind": "entrypoint", "id": "Draft"}},
         "a sequence named as an entrypoint": {"entry": {"kind": "entrypoint", "id": "solo"}},
+        "one of several parallel workflows as the stage": {
+            "workflow_sequence_id": "pair",
+            "entry": {"kind": "stage", "id": "Build"},
+        },
+        "an entrypoint of a sequence that has none": {
+            "workflow_sequence_id": "bare",
+            "entry": {"kind": "entrypoint", "id": "solo_entry"},
+        },
     }
     for name, changes in wrong.items():
         yield draft(
@@ -214,13 +250,25 @@ def _entries() -> Iterator[Draft]:
     right: dict[str, dict[str, Any]] = {
         "the other entrypoint": {"entry": {"kind": "entrypoint", "id": "solo_side_entry"}},
         "the entry stage": {"entry": {"kind": "stage", "id": "Draft"}},
+        "the stage of a sequence that has no entrypoint": {
+            "workflow_sequence_id": "bare",
+            "entry": {"kind": "stage", "id": "Aside"},
+        },
         "the stage of parallel members": {
             "workflow_sequence_id": "pair",
-            "entry": {"kind": "stage", "id": "Build+Check"},
+            "entry": {"kind": "stage", "id": "Check+Build"},
         },
     }
     for name, changes in right.items():
         yield draft("entry", f"start with {name}", start(SOLO, **changes), family="route")
+    yield draft(
+        "entry",
+        "a workflow that its stage names twice is two members",
+        start(Scope(sequence="twins")),
+        *BEGIN,
+        owned("list_workflow_runs"),
+        family="route",
+    )
 
 
 def _choices() -> Iterator[Draft]:
@@ -288,6 +336,13 @@ def _capabilities() -> Iterator[Draft]:
         family="lifecycle",
         within=withheld("accounting_settlement"),
     )
+    yield draft(
+        "capability",
+        "start of chain at its last stage, which needs durable dispatch",
+        start(Scope(sequence="chain"), entry={"kind": "stage", "id": "Build"}),
+        family="lifecycle",
+        within=withheld("durable_dispatch"),
+    )
     for sequence in ("chain", "ask"):
         several = start(Scope(sequence=sequence))
         yield draft(
@@ -315,95 +370,6 @@ def _capabilities() -> Iterator[Draft]:
         family="lifecycle",
         within=withheld("durable_dispatch"),
     )
-
-
-def _registries() -> Iterator[Draft]:
-    def edited(**changes: Any) -> Reconfigure:
-        return Reconfigure({**ALL.registry, **changes})
-
-    def with_sequence(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [
-            {**s, "steps": steps} if s["id"] == "solo" else s
-            for s in REGISTRY["workflow_sequences"]
-        ]
-
-    relevant = {
-        "the sequence's steps": edited(
-            workflow_sequences=with_sequence([{"workflows": ["Aside"]}])
-        ),
-        "an option of its transition": edited(
-            transitions=[
-                {**t, "options": [*t["options"], {"id": "bold"}]} if t["id"] == "style" else t
-                for t in REGISTRY["transitions"]
-            ]
-        ),
-        "its workflow's dependencies": edited(
-            workflows=[
-                {**w, "dependencies": ["Aside"]} if w["id"] == "Draft" else w
-                for w in ALL.registry["workflows"]
-            ]
-        ),
-        "its entrypoints": edited(
-            entrypoints=[e for e in REGISTRY["entrypoints"] if e["id"] != "solo_side_entry"]
-        ),
-        "itself, away": edited(
-            workflow_sequences=[s for s in REGISTRY["workflow_sequences"] if s["id"] != "solo"]
-        ),
-    }
-    begun = (
-        owned(
-            "claim_lease",
-            operation_id="lease-1",
-            worker_id="worker-1",
-            lease_milliseconds=settings.LONG_LEASE,
-        ),
-        owned("begin_journey", fencing_token="$F1"),
-    )
-    for name, edit in relevant.items():
-        yield draft(
-            "registry",
-            f"start again after an edit of {name}",
-            start(SOLO),
-            edit,
-            start(SOLO),
-            start(SOLO, idempotency_key="key-2"),
-            family="idempotency",
-        )
-        yield draft(
-            "pinned",
-            f"a journey goes on after an edit of {name}",
-            start(SOLO),
-            edit,
-            Restart(),
-            *begun,
-            owned("snapshot"),
-            family="route",
-        )
-    irrelevant = {
-        "another sequence": edited(
-            workflow_sequences=[
-                {**s, "steps": [{"workflows": ["Draft"]}]} if s["id"] == "pair" else s
-                for s in REGISTRY["workflow_sequences"]
-            ]
-        ),
-        "another transition": edited(
-            transitions=[t for t in REGISTRY["transitions"] if t["id"] != "size"]
-        ),
-        "another workflow": edited(workflows=ALL.registry["workflows"][:1]),
-        "the order of everything": edited(
-            **{name: list(reversed(part)) for name, part in ALL.registry.items()}
-        ),
-    }
-    for name, edit in irrelevant.items():
-        yield draft(
-            "registry",
-            f"start again after an edit of {name}",
-            start(SOLO),
-            edit,
-            start(SOLO),
-            start(SOLO, idempotency_key="key-2"),
-            family="idempotency",
-        )
 
 
 def _contents() -> Iterator[Draft]:

@@ -5,9 +5,11 @@ from typing import Final
 
 from wayproof.conformance.generate import settings
 from wayproof.conformance.generate.belief import TooManyWorlds, begin, take, world_instants
+from wayproof.conformance.generate.goals import kind, standing
 from wayproof.conformance.generate.menus import Scope
 from wayproof.conformance.generate.scripts import (
     Action,
+    Call,
     Draft,
     Restart,
     Script,
@@ -15,8 +17,10 @@ from wayproof.conformance.generate.scripts import (
     Sweep,
     Tick,
 )
-from wayproof.conformance.generate.selection import Candidate, standing
+from wayproof.conformance.generate.selection import Candidate
+from wayproof.conformance.generate.settings import MIDNIGHT
 from wayproof.conformance.generate.situations import Situation, explore
+from wayproof.conformance.generate.unfolding import Unfolding
 from wayproof.spec.journey.vocabulary import AccountingStatus
 
 WORLDS: Final[tuple[tuple[Setting, Scope, int], ...]] = (
@@ -54,14 +58,15 @@ def drain(setting: Setting, script: Script) -> Script:
     return (*script, *onward)
 
 
-def _signature(situation: Situation) -> Hashable:
+def _goals(family: str, situation: Situation) -> frozenset[Hashable]:
+    """How the journey ended, or stands, each kind of run and transmission that it has then, and
+    in which order its runs came about."""
     state = situation.state
-    return (
-        standing(state),
-        state.terminal_reason,
-        frozenset(run.state for run in state.runs),
-        frozenset((t.state, t.idempotency) for t in state.transmissions),
-    )
+    births = tuple((run.parent_workflow_run_id is None, run.member_ordinal) for run in state.runs)
+    parts: set[Hashable] = {state.terminal_reason, births}
+    parts |= {kind(run) for run in state.runs}
+    parts |= {(t.state, t.idempotency) for t in state.transmissions}
+    return frozenset((family, standing(state), part) for part in parts)
 
 
 def drained() -> Iterator[Candidate]:
@@ -83,24 +88,84 @@ def drained() -> Iterator[Candidate]:
                 focus=len(situation.script),
                 title=f"a {state.lifecycle} journey left alone ends, and settles",
             ),
-            goals=frozenset({("drained", _signature(situation))}),
+            goals=_goals("drained", situation),
         )
 
 
 def restarted() -> Iterator[Candidate]:
-    """Every situation, with the process killed after every step on the way there."""
+    """Every situation, with the process killed after every step on the way there and onward, while
+    the clock goes on; and every request delivered once more, at its height and at its end."""
     for situation in situations():
         state = situation.state
-        script = tuple(step for action in situation.script for step in (action, Restart()))
+        script = tuple(_restarting(situation.script))
+        again = tuple(action for action in situation.script if isinstance(action, Call))
+        try:
+            drained = drain(situation.setting, (*script, *again))
+        except TooManyWorlds:
+            continue
+        end = drained[len(script) + len(again) :]
+        killed = tuple(step for action in end for step in (action, Restart()))
         yield Candidate(
             draft=Draft(
                 family="crash",
                 topic="between-requests",
                 setting=situation.setting,
-                script=(*script, Sweep(), Restart()),
+                script=(*script, *again, *killed, *again),
                 focus=0,
                 title=f"restarts on the way to a {state.lifecycle} journey, "
-                f"accounting {state.accounting}",
+                f"accounting {state.accounting}, and every request once more",
             ),
-            goals=frozenset({("restarted", _signature(situation))}),
+            goals=_goals("restarted", situation),
         )
+
+
+def _restarting(script: Script) -> Iterator[Action]:
+    """The same actions, each of them a millisecond and a restart after the one before."""
+    now = MIDNIGHT
+    for late, action in enumerate(script):
+        now = action.to if isinstance(action, Tick) else now
+        yield Tick(now + late)
+        if not isinstance(action, Tick):
+            yield action
+        yield Restart()
+
+
+def beside_another() -> Iterator[Candidate]:
+    """Every situation, reached by two journeys of one scope in step: whatever they call by the
+    same id is not the same, and neither sees the other."""
+    for setting, scope, most in BESIDE:
+        for situation in explore(setting, scope, most):
+            story = Unfolding(setting, scope)
+            story.start_journey()
+            story.start_journey()
+            if not all(_in_step(story, action) for action in situation.script[1:]):
+                continue
+            again = tuple(taken.action for taken in story.taken[:2])
+            state = situation.state
+            yield Candidate(
+                draft=Draft(
+                    family="access",
+                    topic="beside-another",
+                    setting=setting,
+                    script=(*story.script, Sweep(), *again),
+                    focus=len(story.script) - 2,
+                    title=f"two journeys in step, {state.lifecycle}, accounting {state.accounting}",
+                ),
+                goals=_goals("beside", situation),
+            )
+
+
+BESIDE: Final[tuple[tuple[Setting, Scope, int], ...]] = (
+    (settings.ORDINARY, Scope(attempts=False), 300),
+    (settings.ORDINARY, Scope(plain=False, children=0, attempts=False), 300),
+    (settings.LIMITED, Scope(transmissions=1, grouped=False), 100),
+    (settings.PARALLEL, Scope(sequence="pair", transmissions=1, attempts=False), 100),
+)
+"""Where situations are searched that two journeys get into."""
+
+
+def _in_step(story: Unfolding, action: Action) -> bool:
+    """Let every journey of a story take an action; whether all could."""
+    if not isinstance(action, Call):
+        return story.go_on(action)
+    return all(story.go_on(role.renamed(action), role) for role in story.roles)

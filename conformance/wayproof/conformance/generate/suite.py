@@ -17,7 +17,9 @@ from wayproof.conformance.generate import (
     coverage,
     histories,
     instants,
+    neighbours,
     refusals,
+    registries,
     starts,
     stories,
 )
@@ -36,7 +38,9 @@ Progress = Callable[[str, int], None]
 def drafts() -> Iterator[Draft]:
     """Every draft, family by family."""
     yield from starts.drafts()
+    yield from registries.drafts()
     yield from histories.histories()
+    yield from neighbours.drafts()
     yield from bounds.drafts()
     yield from refusals.nearly_owners()
     yield from refusals.unknown_operations()
@@ -49,6 +53,7 @@ def drafts() -> Iterator[Draft]:
                 refusals.candidates(),
                 stories.drained(),
                 stories.restarted(),
+                stories.beside_another(),
             )
         )
     )

@@ -16,7 +16,8 @@ from wayproof.conformance.generate.belief import (
     play_call,
     take,
 )
-from wayproof.conformance.generate.menus import Scope, leading, probing, start
+from wayproof.conformance.generate.menus import Scope, leading, start
+from wayproof.conformance.generate.probes import probing
 from wayproof.conformance.generate.recorder import is_decidable
 from wayproof.conformance.generate.scripts import Action, Call, Script, Setting
 from wayproof.conformance.vectors.names import REFERENCE, UnknownName, map_strings, substitute

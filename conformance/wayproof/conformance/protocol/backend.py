@@ -56,7 +56,8 @@ class Answer:
 
     value: JsonValue
     record_version: int | None = None
-    """The record version, after it, of the one journey that it concerns."""
+    """The record version, after it, of the one journey that it concerns. Where the request may
+    have changed something it must be told; with a read it need not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

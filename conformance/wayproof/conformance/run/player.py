@@ -1,7 +1,7 @@
 """Playing one vector on one backend, up to the first divergence."""
 
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Final
@@ -16,8 +16,9 @@ from wayproof.conformance.run.exchange import (
     ask,
     guarded,
 )
-from wayproof.conformance.run.names import Names
-from wayproof.conformance.run.projection import Observation, check_run_order, observe
+from wayproof.conformance.run.moments import Moments, check_moments, committed_moments
+from wayproof.conformance.run.names import NamedJourney, Names
+from wayproof.conformance.run.projection import Observation, check_run_order, observe, versions_now
 from wayproof.conformance.run.verdict import Divergence, Result, Verdict
 from wayproof.conformance.vectors.changes import differences, state_digest
 from wayproof.conformance.vectors.format import (
@@ -90,6 +91,10 @@ class _Game:
         self._step = -1
         self._versions: dict[str, int] = {}
         self._shown: dict[str, tuple[JsonValue, int]] = {}
+        self._created: dict[str, list[int]] = {}
+        self._moments: dict[str, Moments] = {}
+        self._now = self._looked = to_milliseconds(parse_moment(vector.start.now))
+        """The clock, and when the states were read last."""
 
     def play(self, world: World) -> None:
         """Carry out the steps until one diverges."""
@@ -116,14 +121,15 @@ class _Game:
         if isinstance(step, TickStep):
             now = to_milliseconds(parse_moment(step.to))
             guarded(lambda: world.tick(now))
+            self._now = now
         elif isinstance(step, SweepStep):
             guarded(world.sweep)
         elif isinstance(step, ReconfigureStep):
             guarded(lambda: world.reconfigure(step.registry))
         else:
             guarded(world.restart)
-        if step.digest is not None:
-            self._compare_state(observe(world, self.names), step.digest)
+        if _tells_state(step):
+            self._compare_state(self._observe(world, step), step)
 
     def _call(self, world: World, step: CallStep) -> None:
         arguments = self.names.resolve(step.arguments)
@@ -135,12 +141,12 @@ class _Game:
         journey_id = _concerned(arguments, reply)
         self._compare_reply(step, reply, journey_id)
         self._compare_version(step, reply, journey_id)
-        if step.digest is not None:
-            observation = observe(world, self.names)
+        if _tells_state(step):
+            observation = self._observe(world, step)
             shown = observation.versions.get(journey_id or "")
             if journey_id and shown and reply.record_version is None:
                 self._see_version(step, journey_id, shown)
-            self._compare_state(observation, step.digest)
+            self._compare_state(observation, step)
 
     def _compare_reply(
         self, step: CallStep, reply: Answered | Declined, journey_id: str | None
@@ -189,7 +195,7 @@ class _Game:
                 raise Mismatch("version", f"{version}, as the reply says", shown, ("observe-11",))
             version = version or shown
             mutates = OPERATIONS[step.operation].mutates  # reads need not tell the version
-            if version is None and mutates and step.version != "any" and step.digest is None:
+            if version is None and mutates and step.version != "any":
                 raise Mismatch("version", "a reply with its record version", None)
         if version is not None and journey_id is not None:
             self._see_version(step, journey_id, version)
@@ -206,22 +212,62 @@ class _Game:
             clauses = (*self._clauses(step), "observe-13")
             raise Mismatch("version", f"{last}, as before", version, clauses)
 
-    def _compare_state(self, observation: Observation, digest: str) -> None:
-        if state_digest(observation.projection) != digest:
-            raise Mismatch("state", f"a state with the digest {digest}", observation.projection)
+    def _observe(self, world: World, step: Step) -> Observation:
+        """What the reads show. Where something is due it may take effect between two of them; so
+        what fits none of the allowed states, or is of another version already, is read again."""
+        for _ in range(RE_READS if step.digest_one_of else 0):
+            observation = observe(world, self.names)
+            if state_digest(observation.projection) not in step.digest_one_of:
+                continue
+            if versions_now(world, self.names) == observation.versions:
+                return observation
+        return observe(world, self.names)
+
+    def _compare_state(self, observation: Observation, step: Step) -> None:
+        found = state_digest(observation.projection)
+        if step.digest_one_of and found not in step.digest_one_of:
+            raise Mismatch(
+                "state",
+                f"one of the {len(step.digest_one_of)} states that are allowed while something"
+                " is due",
+                observation.projection,
+            )
+        if step.digest is not None and found != step.digest:
+            raise Mismatch(
+                "state", f"a state with the digest {step.digest}", observation.projection
+            )
         for journey in self.names.journeys:
             shown = observation.projection[journey.name]
             version = observation.versions[journey.journey_id]
-            before, last = self._shown.get(journey.name, (shown, version))
+            before, last = self._shown.get(journey.name, ({}, version))
             floor = self._versions.get(journey.journey_id, last)
             if version < floor:
                 raise Mismatch("version", f"at least {floor}", version, ("observe-12",))
-            if before != shown and version == last:
+            if before and before != shown and version == last:
                 raise Mismatch(
                     "version", f"above {last}, since the state changed", version, ("observe-12",)
                 )
+            if before != shown:
+                moments = committed_moments(shown)
+                check_moments(self._moments.get(journey.name, {}), moments, self._looked, self._now)
+                self._moments[journey.name] = moments
+            self._compare_created(observation.created[journey.journey_id], journey, last)
             self._shown[journey.name] = (shown, version)
             self._versions[journey.journey_id] = version
+        self._looked = self._now
+
+    def _compare_created(self, found: Sequence[int], journey: NamedJourney, last: int) -> None:
+        """A reservation is created at a later version than any that was shown without it, and
+        keeps it."""
+        known = self._created.get(journey.name, [])
+        if list(found[: len(known)]) != known:
+            raise Mismatch("version", {"created_version": known}, found, ("reservation-02",))
+        fresh = found[len(known) :]
+        if journey.name in self._shown and any(version <= last for version in fresh):
+            raise Mismatch(
+                "version", f"created_version above {last}", list(fresh), ("reservation-02",)
+            )
+        self._created[journey.name] = list(found)
 
     def _divergence(self, world: World, step: Step, mismatch: Mismatch) -> Divergence:
         expected_after = expected_states(self.vector)
@@ -234,7 +280,9 @@ class _Game:
                 found = differences(after, observe(world, self.names).projection)
             except (HarnessFault, Mismatch, StoreUnavailable):
                 found = {}  # what broke the reads is told already, or comes after the divergence
-        if mismatch.kind == "state":
+        elif mismatch.kind == "state" and known:
+            found = differences(known[-1], mismatch.observed)
+        if mismatch.kind == "state" and after is not None:
             expected = {pointer: values[0] for pointer, values in found.items()}
             observed = {pointer: values[1] for pointer, values in found.items()}
         rests_on = self.vector.rests_on if step.rests_on is None else step.rests_on
@@ -252,6 +300,14 @@ class _Game:
 
     def _clauses(self, step: Step) -> tuple[str, ...]:
         return step.clauses or self.vector.clauses
+
+
+RE_READS: Final = 3
+"""How often a state that is not allowed, or does not last, is read again before it counts."""
+
+
+def _tells_state(step: Step) -> bool:
+    return step.digest is not None or bool(step.digest_one_of)
 
 
 def _cases(step: CallStep) -> Iterator[ExpectedAnswer | ExpectedRefusal]:

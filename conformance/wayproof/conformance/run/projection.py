@@ -10,7 +10,7 @@ read by the access that created it. Identities are names and record versions are
 order of runs, and versions that fit together.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -51,6 +51,8 @@ class Observation:
     projection: dict[str, JsonValue]
     versions: Mapping[str, int]
     """The record version of each journey, by its id."""
+    created: Mapping[str, Sequence[int]]
+    """The version at which each of its reservations was created, by the id of the journey."""
 
 
 def observe(world: World, names: Names) -> Observation:
@@ -63,11 +65,21 @@ def observe(world: World, names: Names) -> Observation:
     """
     projection: dict[str, JsonValue] = {}
     versions: dict[str, int] = {}
+    created: dict[str, list[int]] = {}
     for journey in names.journeys:
         shown = _read_journey(world, journey)
         versions[journey.journey_id] = shown["snapshot"]["record_version"]
+        created[journey.journey_id] = [r["created_version"] for r in shown["reservations"]]
         projection[journey.name] = names.abstract(shown, journey.journey_id)
-    return Observation(projection=projection, versions=versions)
+    return Observation(projection=projection, versions=versions, created=created)
+
+
+def versions_now(world: World, names: Names) -> dict[str, int]:
+    """The record version of each named journey, by its id."""
+    return {
+        journey.journey_id: _read(world, journey, "snapshot").value["record_version"]
+        for journey in names.journeys
+    }
 
 
 def check_run_order(listing: WorkflowRunListing) -> None:

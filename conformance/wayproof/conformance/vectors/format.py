@@ -14,8 +14,8 @@ number of that spelling, where a request must hold one that is no exact integer.
 the bound names in the place of server-made identities and without record versions. It is empty,
 ``{}``, at the start. A step that carries ``digest`` says exactly how it stands after the step;
 ``changes`` says how it differs from the last state that was known. Where the contract allows
-several states (something is due and no sweep has come yet), both are absent and nothing is
-compared.
+several states (something is due and no sweep has come yet), both are absent; then
+``digest_one_of`` names every state that is allowed, unless there are too many to tell.
 """
 
 from collections.abc import Mapping
@@ -48,6 +48,12 @@ MomentText = Annotated[
 
 StateDigest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 """The first 32 hexadecimal digits of the SHA-256 of a projection's canonical JSON."""
+
+MOST_DIGESTS: Final = 8
+"""How many states a step can allow by name."""
+
+StateDigests = Annotated[tuple[StateDigest, ...], Field(max_length=MOST_DIGESTS)]
+"""The digests of all states that are allowed, in order; none, or two at least."""
 
 FullDigest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
 """``sha256:`` and the whole SHA-256 of some canonical JSON."""
@@ -147,6 +153,7 @@ class CallStep:
     """Rulings that this step rests on; the vector's own, if it says nothing."""
     changes: Changes | None = None
     digest: StateDigest | None = None
+    digest_one_of: StateDigests = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +168,7 @@ class TickStep:
     rests_on: tuple[int, ...] | None = None
     changes: Changes | None = None
     digest: StateDigest | None = None
+    digest_one_of: StateDigests = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,6 +182,7 @@ class SweepStep:
     rests_on: tuple[int, ...] | None = None
     changes: Changes | None = None
     digest: StateDigest | None = None
+    digest_one_of: StateDigests = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +196,7 @@ class RestartStep:
     rests_on: tuple[int, ...] | None = None
     changes: Changes | None = None
     digest: StateDigest | None = None
+    digest_one_of: StateDigests = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,6 +212,7 @@ class ReconfigureStep:
     rests_on: tuple[int, ...] | None = None
     changes: Changes | None = None
     digest: StateDigest | None = None
+    digest_one_of: StateDigests = ()
 
 
 Step = CallStep | TickStep | SweepStep | RestartStep | ReconfigureStep

@@ -4,7 +4,8 @@ The codes: of a line's spelling ``not_utf8``, ``not_json``, ``not_an_integer``,
 ``not_canonical``; of its version ``unsupported_format``; of its schema ``missing``,
 ``unknown_field``, ``wrong_type``, ``wrong_form``, ``out_of_bounds``, ``not_allowed``; and of its
 story, which no schema can check, ``wrong_digest``, ``wrong_state_digest``, ``wrong_final``,
-``unfitting_change``, ``changes_without_digest``, ``unknown_name``, ``name_bound_twice``,
+``unfitting_change``, ``changes_without_digest``, ``two_states``, ``wrong_alternatives``,
+``unknown_name``, ``name_bound_twice``,
 ``bad_number``, ``clock_runs_back``, ``bad_registry``, ``wrong_labels``, ``duplicate_id``,
 ``misplaced_id``, ``wrong_manifest``.
 """
@@ -24,6 +25,7 @@ from wayproof.conformance.vectors.format import (
     ExpectedOneOf,
     JsonValue,
     ReconfigureStep,
+    Step,
     TickStep,
     Vector,
 )
@@ -152,6 +154,7 @@ def expected_states(vector: Vector) -> tuple[JsonValue, ...]:
         place = f"/steps/{index}"
         if (step.changes is None) != (step.digest is None):
             raise VectorProblem("changes_without_digest", "they go together", place)
+        _check_alternatives(step, f"{place}/digest_one_of")
         if step.changes is None:
             states.append(None)
             continue
@@ -167,6 +170,14 @@ def expected_states(vector: Vector) -> tuple[JsonValue, ...]:
     if vector.final is not None and canonical_json(known) != canonical_json(vector.final):
         raise VectorProblem("wrong_final", "the steps lead to another state", "/final")
     return tuple(states)
+
+
+def _check_alternatives(step: Step, place: str) -> None:
+    allowed = step.digest_one_of
+    if allowed and step.digest is not None:
+        raise VectorProblem("two_states", "one state is expected, or one of several", place)
+    if len(allowed) == 1 or list(allowed) != sorted(set(allowed)):
+        raise VectorProblem("wrong_alternatives", "two at least, each once, in order", place)
 
 
 def _document(line: bytes) -> dict[str, JsonValue]:

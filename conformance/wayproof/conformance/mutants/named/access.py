@@ -280,5 +280,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
                 checkpoint(open_key(self._connection, found[0], now))
             return Refused(code=refusal.code, detail=refusal.detail)"""
         ),
+        equivalent=(
+            "What is overdue may take effect at any moment, the moment of a refusal included; only"
+            " who sees the commits happen could tell why."
+        ),
     ),
 )

@@ -135,6 +135,7 @@ def settlement_fails_at_the_deadline_only(step: JourneyStep) -> bool | None:
         step.before.accounting is not PENDING
         or not is_terminal(step.after)
         or closes_accounting(step)
+        or step.now == LATEST_MILLISECONDS  # ends and reaches its accounting deadline at once
         or all(record.state is not EXPIRED for record in step.after.transmissions)
     ):
         return None
