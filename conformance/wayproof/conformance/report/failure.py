@@ -17,6 +17,9 @@ from wayproof.spec.journey.clauses import clauses
 PLACES_SHOWN = 12
 """At how many places of the state a difference is shown."""
 
+CLAUSES_SHOWN = 6
+"""How many clauses are told in words."""
+
 _KINDS = {
     "reply": "another answer than expected",
     "code": "another code than expected",
@@ -27,6 +30,7 @@ _KINDS = {
     "order": "an order that the contract forbids",
     "identity": "an identity that is not new",
     "read": "a read that was refused",
+    "moment": "a moment at which it cannot have been committed",
 }
 
 
@@ -62,12 +66,14 @@ def _lines(result: Result, command: str) -> Iterator[str]:
 def _divergence_lines(divergence: Divergence) -> Iterator[str]:
     kind = _KINDS.get(divergence.kind, divergence.kind)
     yield _line("at", f"step {divergence.step + 1}, {divergence.action}: {kind}")
-    for clause in divergence.clauses:
+    for clause in divergence.clauses[:CLAUSES_SHOWN]:
         yield _line("breaks", f"{clause}: {sentence(clause)}")
+    if more := divergence.clauses[CLAUSES_SHOWN:]:
+        yield _line("", f"or what else this story is about: {', '.join(more)}")
     if divergence.rests_on:
         rulings = ", ".join(map(str, divergence.rests_on))
         yield _line("rests on", f"ruling {rulings}: the seed's letter may be kept all the same")
-    if divergence.kind != "state":
+    if divergence.kind != "state" or not divergence.differences:
         yield _line("expected", _json(divergence.expected))
         yield _line("observed", _json(divergence.observed))
     places = list(divergence.differences.items())
