@@ -28,6 +28,7 @@ from wayproof.conformance.generate.phrases import (
     lease,
     reserve,
     transmit,
+    unsent,
 )
 from wayproof.conformance.generate.recorder import record
 from wayproof.conformance.generate.scripts import Draft, Restart, Script, Sweep, Tick, owned
@@ -131,6 +132,14 @@ STORIES: dict[str, Script] = {
         owned("terminal_outcome"),
         Sweep(),
         owned("settled_result"),
+    ),
+    "a repeated request finds the journey overdue": (
+        *BEGUN,
+        reserve(1, 30),
+        unsent(1),
+        Tick(MIDNIGHT + DEADLINE),
+        unsent(1),
+        Sweep(),
     ),
     "children of one moment": (
         *BEGUN,

@@ -90,6 +90,9 @@ class _Game:
         self.commands = 0
         self._step = -1
         self._versions: dict[str, int] = {}
+        """The last one seen of each journey."""
+        self._settled: dict[str, int] = {}
+        """The last one seen while nothing was due: what is due may raise it before a request."""
         self._shown: dict[str, tuple[JsonValue, int]] = {}
         self._created: dict[str, list[int]] = {}
         self._moments: dict[str, Moments] = {}
@@ -144,7 +147,8 @@ class _Game:
         if _tells_state(step):
             observation = self._observe(world, step)
             shown = observation.versions.get(journey_id or "")
-            if journey_id and shown and reply.record_version is None:
+            decided = step.digest is not None
+            if journey_id and shown and reply.record_version is None and decided:
                 self._see_version(step, journey_id, shown)
             self._compare_state(observation, step)
 
@@ -202,12 +206,14 @@ class _Game:
 
     def _see_version(self, step: CallStep, journey_id: str, version: int) -> None:
         last = self._versions.get(journey_id)
-        self._versions[journey_id] = version
-        if last is None:
+        settled = self._settled.get(journey_id)
+        self._versions[journey_id] = self._settled[journey_id] = version
+        if last is None or settled is None:
             return
-        if version < last or (step.version == "raised" and version == last):
-            above = "above" if step.version == "raised" else "at least"
-            raise Mismatch("version", f"{above} {last}", version, ("observe-12",))
+        if version < last:
+            raise Mismatch("version", f"at least {last}", version, ("observe-12",))
+        if step.version == "raised" and version <= settled:
+            raise Mismatch("version", f"above {settled}", version, ("observe-12",))
         if step.version == "same" and version != last:
             clauses = (*self._clauses(step), "observe-13")
             raise Mismatch("version", f"{last}, as before", version, clauses)
@@ -254,6 +260,8 @@ class _Game:
             self._compare_created(observation.created[journey.journey_id], journey, last)
             self._shown[journey.name] = (shown, version)
             self._versions[journey.journey_id] = version
+            if step.digest is not None:
+                self._settled[journey.journey_id] = version
         self._looked = self._now
 
     def _compare_created(self, found: Sequence[int], journey: NamedJourney, last: int) -> None:
