@@ -1,4 +1,5 @@
 import sqlite3
+import threading
 from contextlib import closing
 from multiprocessing import get_context
 from pathlib import Path
@@ -174,6 +175,20 @@ def test_processes_that_create_one_store_at_once_all_get_it(tmp_path: Path) -> N
         process.join()
     assert [process.exitcode for process in processes] == [0] * 6
     assert rows(path, "SELECT count(*) FROM journeys") == [(6,)]
+
+
+def test_a_store_is_made_while_another_process_looks_at_the_file(tmp_path: Path) -> None:
+    """A file that has no log yet can be read or be committed to, not both at once."""
+    path = tmp_path / "store.db"
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN")
+        other.execute("SELECT * FROM sqlite_master").fetchall()
+        timer = threading.Timer(0.3, lambda: other.execute("COMMIT"))
+        timer.start()
+        with serving(path) as service:
+            begun(service)
+        timer.join()
+    assert rows(path, "SELECT count(*) FROM journeys") == [(1,)]
 
 
 def test_a_namespace_cannot_be_promised_what_the_store_does_not_do(tmp_path: Path) -> None:

@@ -2,9 +2,9 @@
 mean.
 
 SQLite lets one connection write at a time. Its own busy handler waits in steps that grow, which
-starves a waiting process for seconds, so it is switched off: only ``BEGIN IMMEDIATE`` is tried
-again, after short pauses of random length that never grow, and nothing after it can be refused
-for want of the lock.
+starves a waiting process for seconds, so it is switched off: ``BEGIN IMMEDIATE`` is tried again,
+after short pauses of random length that never grow, and nothing after it can be refused for want
+of the lock, but for the commit that makes a new store.
 """
 
 import random
@@ -88,7 +88,7 @@ class Turns:
             try:
                 self._patiently(self._begin)
                 result = work()
-                self._connection.execute("COMMIT")
+                self._patiently(self._commit)
                 return result
             except sqlite3.Error as error:
                 self._roll_back()
@@ -120,6 +120,10 @@ class Turns:
     def _begin(self) -> None:
         self._roll_back()  # nothing is open, unless an earlier rollback failed
         self._connection.execute("BEGIN IMMEDIATE")
+
+    def _commit(self) -> None:
+        # Only a store that has no log yet, a new one, can be busy now: with its readers.
+        self._connection.execute("COMMIT")
 
     def _patiently(self, attempt: Callable[[], Result]) -> Result:
         give_up_at: float | None = None

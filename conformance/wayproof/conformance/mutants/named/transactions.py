@@ -31,9 +31,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="connection.py",
-                find='                self._connection.execute("COMMIT")\n',
+                find="                self._patiently(self._commit)\n",
                 replace="                if not self.deferring:\n"
-                '                    self._connection.execute("COMMIT")\n',
+                "                    self._commit()\n",
             ),
             Edit(
                 file="connection.py",
@@ -163,9 +163,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="connection.py",
-                find='                self._connection.execute("COMMIT")\n',
+                find="                self._patiently(self._commit)\n",
                 replace="""                try:
-                    self._connection.execute("COMMIT")
+                    self._commit()
                 except sqlite3.Error:
                     self._roll_back()
 """,
