@@ -26,13 +26,18 @@ def shape(state: State, transmission_id: object) -> Hashable:
     """How a transmission stands, with its siblings; None where it is unknown."""
     for transmission in state.transmissions:
         if transmission.transmission_id == transmission_id:
-            siblings = {
-                t.state
-                for t in state.transmissions
-                if t.invocation_id == transmission.invocation_id and t is not transmission
-            }
-            return (transmission.state, transmission.idempotency, frozenset(siblings))
+            others = frozenset(other.state for other in siblings(state, transmission))
+            return (transmission.state, transmission.idempotency, others)
     return None
+
+
+def siblings(state: State, transmission: Transmission) -> list[Transmission]:
+    """The other transmissions of the same invocation."""
+    return [
+        other
+        for other in state.transmissions
+        if other.invocation_id == transmission.invocation_id and other is not transmission
+    ]
 
 
 def boundary(terms: Terms, state: State, operation: str, sent: dict[str, Any]) -> Any:
@@ -103,17 +108,10 @@ def usage_class(state: State, sent: dict[str, Any]) -> Any:
     for transmission in state.transmissions:
         if transmission.transmission_id == sent.get("transmission_id"):
             over = clamped(usage - transmission.reserved_tokens)
-            group = max(
-                other.reserved_tokens
-                for other in state.transmissions
-                if other.invocation_id == transmission.invocation_id
-            )
-            siblings = {
-                other.actual_tokens
-                for other in state.transmissions
-                if other.invocation_id == transmission.invocation_id and other is not transmission
-            }
-            again = (usage == transmission.actual_tokens, usage in siblings)
+            others = siblings(state, transmission)
+            group = max(t.reserved_tokens for t in (transmission, *others))
+            reported = {other.actual_tokens for other in others}
+            again = (usage == transmission.actual_tokens, usage in reported)
             return (usage == 0, over, usage > group, *again)
     return (usage == 0,)
 
@@ -152,9 +150,9 @@ def fates(state: State, sent: Mapping[str, Any]) -> set[Hashable]:
         members.sort(key=lambda m: (m.reserved_tokens, m.state))
         states = tuple(m.state for m in members)
         concerned = about[1] == invocation or any(m.transmission_id == about[0] for m in members)
-        kind = (members[0].idempotency, states if concerned else frozenset(states), concerned)
-        found[kind] += 1
-    return {(kind, min(number, 2)) for kind, number in found.items()}
+        fate = (members[0].idempotency, states if concerned else frozenset(states), concerned)
+        found[fate] += 1
+    return {(fate, min(number, 2)) for fate, number in found.items()}
 
 
 ABOUT_RUNS: Final = frozenset(
@@ -180,8 +178,7 @@ def goals_of(situation: Situation, probed: Probe, judged: Tally[Hashable]) -> fr
     """What a probe of a situation shows: each rule in each lifecycle and accounting state, on
     each side of each bound, for each shape of the transmission concerned, for each choice of
     words, in each company of runs and of other transmissions, for an owner and its successor, and
-    each clause in each lifecycle
-    state. ``judged`` counts the probes that looked alike so far."""
+    each clause in each lifecycle state. ``judged`` counts the probes that looked alike so far."""
     terms, state = situation.world.journeys[0].terms, situation.state
     step = probed.last.step
     sent = step.arguments if isinstance(step.arguments, dict) else {}

@@ -46,15 +46,7 @@ def drafts() -> Iterator[Draft]:
         ),
     }
     for name, edit in relevant.items():
-        yield draft(
-            "registry",
-            f"start again after an edit of {name}",
-            start(SOLO),
-            edit,
-            start(SOLO),
-            start(SOLO, idempotency_key="key-2"),
-            family="idempotency",
-        )
+        yield _started_again(name, edit)
         yield draft(
             "pinned",
             f"a journey goes on after an edit of {name}",
@@ -102,12 +94,16 @@ def drafts() -> Iterator[Draft]:
         family="idempotency",
     )
     for name, edit in irrelevant.items():
-        yield draft(
-            "registry",
-            f"start again after an edit of {name}",
-            start(SOLO),
-            edit,
-            start(SOLO),
-            start(SOLO, idempotency_key="key-2"),
-            family="idempotency",
-        )
+        yield _started_again(name, edit)
+
+
+def _started_again(name: str, edit: Reconfigure) -> Draft:
+    return draft(
+        "registry",
+        f"start again after an edit of {name}",
+        start(SOLO),
+        edit,
+        start(SOLO),
+        start(SOLO, idempotency_key="key-2"),
+        family="idempotency",
+    )
