@@ -11,12 +11,7 @@ from wayproof.conformance.generate.goals import company, fates
 from wayproof.conformance.generate.menus import Scope, leading
 from wayproof.conformance.generate.probes import probing
 from wayproof.conformance.generate.scripts import Action, Call, Draft, Setting, Sweep, Tick
-from wayproof.conformance.generate.selection import (
-    Candidate,
-    Probe,
-    is_quiet,
-    probe,
-)
+from wayproof.conformance.generate.selection import Candidate, Probe, is_quiet, probe
 from wayproof.conformance.generate.situations import Situation, explore
 from wayproof.spec.journey.vocabulary import TERMINAL_STATES
 

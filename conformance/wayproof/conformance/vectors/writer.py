@@ -5,25 +5,24 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from wayproof.conformance.vectors.changes import ATOMS
 from wayproof.conformance.vectors.format import JsonValue, Vector
 from wayproof.spec.journey.digests import canonical_json, digest_of
 
 
 def to_json(part: object) -> JsonValue:
     """The JSON value of a vector or of a part of it; optional fields left empty are left out."""
-    if part is None or isinstance(part, ATOMS):
+    if part is None or isinstance(part, str | int):
         return part
-    if isinstance(part, list | tuple):
-        return [to_json(value) for value in part]
-    if isinstance(part, dict | Mapping):
-        return {key: to_json(value) for key, value in part.items()}
     if dataclasses.is_dataclass(part):
         return {
             field.name: to_json(value)
             for field in dataclasses.fields(part)
             if not _is_left_empty(field, value := getattr(part, field.name))
         }
+    if isinstance(part, Mapping):
+        return {key: to_json(value) for key, value in part.items()}
+    if isinstance(part, list | tuple):
+        return [to_json(value) for value in part]
     return part
 
 
