@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -63,8 +63,34 @@ class Check:
     empty one."""
 
 
-def carry_out(check: Check, progress: Console) -> Summary:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """What is known of a check before its first result."""
+
+    hello: Hello
+    contract: str
+    ids: tuple[str, ...]
+    """Of every vector and fresh sequence that is to be played."""
+    fresh: int
+    seed: int | None
+    replay: str
+    """The command that a result's own arguments are added to."""
+
+
+class Listener(Protocol):
+    """Who is told of a check while it goes on."""
+
+    def begin(self, check: Check, begun: Begun) -> None:
+        """Told once, before all results."""
+
+    def hear(self, result: Result, vector: Vector | None) -> None:
+        """Told of each result as it comes, with what was played, where that is known."""
+
+
+def carry_out(check: Check, progress: Console, listener: Listener | None = None) -> Summary:
     """Carry out a check, showing on ``progress``, if that is a terminal, how far it has come.
+
+    ``listener`` is told what comes of it, while it goes on.
 
     Raises:
         WrongInputError: if the input cannot be used; nothing was run.
@@ -87,9 +113,17 @@ def carry_out(check: Check, progress: Console) -> Summary:
     if not tasks:
         raise WrongInputError(f"no vector's id fits {check.only!r}")
     started = time.monotonic()
-    hello: Hello | None = None
+    files = {vector.id: vector for vector in vectors}
+    begun: Begun | None = None
     results: list[Result] = []
     cut_short = False
+
+    def take(result: Result) -> Result:
+        results.append(told := with_known(result, known))
+        if listener is not None:
+            listener.hear(told, told.vector or files.get(told.id))
+        return told
+
     messages = run_suite(
         tasks,
         backend=check.backend,
@@ -101,17 +135,26 @@ def carry_out(check: Check, progress: Console) -> Summary:
         shown = bar.add_task("playing", total=len(vectors) + len(fresh), visible=False)
         for message in messages:
             if isinstance(message, Hello):
-                hello = message
-                if (wrong := judge_handshake(hello)) is not None:
-                    results.append(with_known(wrong, known))
+                begun = Begun(
+                    hello=message,
+                    contract=vectors[0].contract if vectors else check.contract,
+                    ids=(*files, *(f"fresh/{s}" for s in fresh)),
+                    fresh=len(fresh),
+                    seed=seed if fresh else None,
+                    replay=_replay(check),
+                )
+                if listener is not None:
+                    listener.begin(check, begun)
+                if (wrong := judge_handshake(message)) is not None:
+                    take(wrong)
                 continue
-            results.append(result := with_known(message, known))
+            result = take(message)
             visible = time.monotonic() - started > PATIENCE_SECONDS
             bar.update(shown, advance=1, visible=visible)
             if check.fail_fast and result.verdict in (Verdict.FAIL, Verdict.HARNESS_FAULT):
                 cut_short = True
                 break
-    if hello is None:
+    if begun is None:
         raise CouldNotRunError("the backend never introduced itself")
     found = [result.vector for result in results if result.vector is not None]
     if check.save is not None and found:
@@ -120,13 +163,13 @@ def carry_out(check: Check, progress: Console) -> Summary:
         results,
         backend=check.backend,
         only=check.only,
-        hello=hello,
-        contract=vectors[0].contract if vectors else check.contract,
+        hello=begun.hello,
+        contract=begun.contract,
         seconds=time.monotonic() - started,
         cut_short=cut_short,
-        fresh=len(fresh),
-        seed=seed if fresh else None,
-        replay=_replay(check),
+        fresh=begun.fresh,
+        seed=begun.seed,
+        replay=begun.replay,
     )
 
 

@@ -50,6 +50,7 @@ def play(vector: Vector, backend: Backend, capabilities: Collection[str]) -> Res
         id=vector.id,
         title=vector.title,
         level=vector.level,
+        clauses=vector.at_stake,
         verdict=Verdict.NOT_APPLICABLE,
         replay=f"--only {vector.id}",
     )
@@ -75,6 +76,7 @@ def play(vector: Vector, backend: Backend, capabilities: Collection[str]) -> Res
         divergence=game.divergence,
         note=note,
         trace=trace,
+        transitions=tuple(sorted(game.transitions)),
         commands=game.commands,
         seconds=time.perf_counter() - started,
     )
@@ -88,6 +90,8 @@ class _Game:
         self.names = Names(vector.config.constants)
         self.divergence: Divergence | None = None
         self.commands = 0
+        self.transitions: set[tuple[str, str]] = set()
+        """Lifecycle transitions that were seen and are as expected."""
         self._step = -1
         self._versions: dict[str, int] = {}
         """The last one seen of each journey."""
@@ -254,6 +258,7 @@ class _Game:
                     "version", f"above {last}, since the state changed", version, ("observe-12",)
                 )
             if before != shown:
+                self.transitions |= lifecycle_transition(before, shown)
                 moments = committed_moments(shown)
                 check_moments(self._moments.get(journey.name, {}), moments, self._looked, self._now)
                 self._moments[journey.name] = moments
@@ -312,6 +317,14 @@ class _Game:
 
 RE_READS: Final = 3
 """How often a state that is not allowed, or does not last, is read again before it counts."""
+
+
+def lifecycle_transition(before: JsonValue, after: JsonValue) -> set[tuple[str, str]]:
+    """From which lifecycle state to which a journey's projection has moved, if it has."""
+    if not before:
+        return set()
+    states = (before["snapshot"]["lifecycle_state"], after["snapshot"]["lifecycle_state"])
+    return {states} if states[0] != states[1] else set()
 
 
 def _tells_state(step: Step) -> bool:

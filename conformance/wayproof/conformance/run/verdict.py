@@ -55,6 +55,10 @@ class Result:
     title: str
     verdict: Verdict
     level: str = "must"
+    clauses: tuple[str, ...] = ()
+    """What it puts at stake; unknown of a fresh sequence that passes."""
+    transitions: tuple[tuple[str, str], ...] = ()
+    """The lifecycle transitions that were seen and are as expected, each once."""
     divergence: Divergence | None = None
     note: str = ""
     """Why it does not apply, is undecided, or could not be judged."""

@@ -133,9 +133,18 @@ def _play_fresh() -> Callable[[Backend, int, int], Iterable[Result]]:
 
 def fault(task: Task, message: str) -> Result:
     """The result of a task that could not be carried out."""
+    clauses: tuple[str, ...] = ()
     if isinstance(task, Vector):
         name, title, replay = task.id, task.title, f"--only {task.id}"
+        clauses = task.at_stake
     else:
         name, title = f"fresh/{task.seed}", f"{task.count} fresh sequences"
         replay = f"--only 'fresh/*' --fresh {task.count} --seed {task.seed}"
-    return Result(id=name, title=title, verdict=Verdict.HARNESS_FAULT, note=message, replay=replay)
+    return Result(
+        id=name,
+        title=title,
+        verdict=Verdict.HARNESS_FAULT,
+        clauses=clauses,
+        note=message,
+        replay=replay,
+    )

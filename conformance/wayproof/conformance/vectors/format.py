@@ -284,6 +284,12 @@ class Vector:
     """Of this vector's canonical JSON without this field. Absent only before it is sealed."""
 
     @property
+    def at_stake(self) -> tuple[str, ...]:
+        """Every clause that the vector or one of its steps names, in order, each once."""
+        named = (*self.clauses, *(clause for step in self.steps for clause in step.clauses))
+        return tuple(sorted(set(named)))
+
+    @property
     def family(self) -> str:
         """The first part of the id: its folder."""
         return self.id.split("/")[0]
