@@ -49,6 +49,11 @@ def sentence(clause_id: str) -> str:
     return known.text if known else "(not in this revision's register)"
 
 
+def kind_in_words(kind: str) -> str:
+    """What a divergence of this kind is."""
+    return _KINDS.get(kind, kind)
+
+
 def _lines(result: Result, command: str) -> Iterator[str]:
     yield f"{result.verdict.upper()}  {result.id}  {result.title}"
     if result.note:
@@ -64,7 +69,7 @@ def _lines(result: Result, command: str) -> Iterator[str]:
 
 
 def _divergence_lines(divergence: Divergence) -> Iterator[str]:
-    kind = _KINDS.get(divergence.kind, divergence.kind)
+    kind = kind_in_words(divergence.kind)
     yield _line("at", f"step {divergence.step + 1}, {divergence.action}: {kind}")
     for clause in divergence.clauses[:CLAUSES_SHOWN]:
         yield _line("breaks", f"{clause}: {sentence(clause)}")
