@@ -24,7 +24,7 @@ from wayproof.conformance.run.verdict import Verdict
 from wayproof.conformance.vectors.changes import differences
 from wayproof.conformance.vectors.format import REMOVED, JsonValue
 
-MOST_DETAILED: Final = 200
+MOST_DETAILED: Final = 100
 """How many results are told in full; of each broken clause one at least, if there are no more."""
 
 LONGEST_VALUE: Final = 600
@@ -111,11 +111,29 @@ def shortened(text: str, longest: int = LONGEST_STATE) -> str:
     return text if left <= 0 else f"{text[:longest]}… ({left} characters more)"
 
 
+def allowed_answers(divergence: DivergenceTold) -> list[JsonValue]:
+    """What was expected: one answer, or several that are allowed."""
+    expected = divergence.expected
+    if isinstance(expected, Mapping) and list(expected) == ["one_of"]:
+        return list(expected["one_of"])
+    return [expected]
+
+
 def answer_differences(divergence: DivergenceTold) -> tuple[tuple[str, JsonValue, JsonValue], ...]:
-    """Where the expected and the observed answer differ: pointer, expected, observed."""
-    if divergence.kind == "state" and divergence.differences:
+    """Where the observed answer differs from the closest that is allowed: pointer, expected,
+    observed."""
+    if divergence.kind == "state":
         return ()  # the states say it all
-    found = differences(divergence.expected, divergence.observed)
+    cases = allowed_answers(divergence)
+    found = min((differences(case, divergence.observed) for case in cases), key=len)
+    return tuple((pointer, *values) for pointer, values in found.items())
+
+
+def state_changes(divergence: DivergenceTold) -> tuple[tuple[str, JsonValue, JsonValue], ...]:
+    """What the backend changed, where no single state was expected: pointer, before, observed."""
+    if divergence.kind != "state" or divergence.differences:
+        return ()
+    found = differences(divergence.before, divergence.observed)
     return tuple((pointer, *values) for pointer, values in found.items())
 
 
@@ -161,6 +179,8 @@ def _environment() -> Environment:
         "json": text_of,
         "pretty": pretty,
         "shortened": shortened,
+        "allowed_answers": allowed_answers,
         "answer_differences": answer_differences,
+        "state_changes": state_changes,
     }
     return environment

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from inspect import getsourcefile, getsourcelines
 from typing import Any, ClassVar, Final, Literal
 
+import wayproof.model.journey.step  # noqa: F401 - it registers every rule
 from wayproof.conformance.report.failure import failure_text
 from wayproof.conformance.report.summary import Summary, conclusion
 from wayproof.conformance.run.check import Begun, Check
