@@ -131,7 +131,7 @@ def answer_differences(divergence: DivergenceTold) -> tuple[tuple[str, JsonValue
 
 def state_changes(divergence: DivergenceTold) -> tuple[tuple[str, JsonValue, JsonValue], ...]:
     """What the backend changed, where no single state was expected: pointer, before, observed."""
-    if divergence.kind != "state" or divergence.differences:
+    if divergence.kind != "state" or divergence.differences or not divergence.before:
         return ()
     found = differences(divergence.before, divergence.observed)
     return tuple((pointer, *values) for pointer, values in found.items())

@@ -63,6 +63,8 @@ class Recorder:
 
     def __init__(self, file: IO[bytes] | None = None) -> None:
         self._file = file
+        self.report: Report | None = None
+        """The whole document, once it has ended."""
         self._header: Header | None = None
         self._entries: list[Entry] = []
         self._waiting: list[tuple[str, int, Entry]] = []
@@ -87,14 +89,14 @@ class Recorder:
         while self._waiting and not (self._expected and self._expected[-1] < self._waiting[0][0]):
             self._release()
 
-    def end(self, summary: Summary) -> Report:
-        """Write what still waits, the times and the end: the whole document."""
+    def end(self, summary: Summary) -> None:
+        """Write what still waits, the times and the end."""
         assert self._header is not None
         while self._waiting:
             self._release()
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         times = Times(finished=now, milliseconds=round(summary.seconds * 1000))
-        return Report(
+        self.report = Report(
             header=self._header,
             entries=tuple(self._entries),
             times=self._written(times),
