@@ -11,6 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 
 COMMANDS: Final = {
     "check": "Judge a backend by the suite.",
+    "report": "Make report files from results, and compare two runs.",
     "vectors": "Write, verify and show the vectors.",
     "explain": "Say what a clause, a ruling or a refusal means.",
     "matrix": "Show the chain from clause to verdict.",

@@ -61,6 +61,16 @@ def check(
             file_okay=False, help="A new folder for the vectors of fresh sequences that fail."
         ),
     ] = None,
+    ndjson: Annotated[
+        Path | None, typer.Option(dir_okay=False, help="Write the results, a line each.")
+    ] = None,
+    junit: Annotated[Path | None, typer.Option(dir_okay=False, help="Write JUnit XML.")] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(dir_okay=False, help="Write Markdown for a pull request.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(dir_okay=False, help="Write one HTML page that needs no other.")
+    ] = None,
 ) -> None:
     """Judge a backend by the suite.
 
@@ -75,6 +85,11 @@ def check(
     from rich.console import Console  # noqa: PLC0415
 
     from wayproof.conformance.report.document import report_document  # noqa: PLC0415
+    from wayproof.conformance.report.files import (  # noqa: PLC0415
+        Files,
+        UnwritableError,
+        recording,
+    )
     from wayproof.conformance.report.terminal import print_report  # noqa: PLC0415
     from wayproof.conformance.run.check import Check, WrongInputError, carry_out  # noqa: PLC0415
     from wayproof.conformance.run.suite import CouldNotRunError  # noqa: PLC0415
@@ -95,8 +110,12 @@ def check(
         save=save,
     )
     try:
-        summary = carry_out(wanted, Console(stderr=True))
-    except WrongInputError as error:
+        files = Files(ndjson=ndjson, html=html, junit=junit, markdown=markdown)
+        with recording(files) as recorder:
+            summary = carry_out(wanted, Console(stderr=True), recorder)
+            if recorder is not None:
+                recorder.end(summary)
+    except (WrongInputError, UnwritableError) as error:
         sys.stderr.write(f"error: {error}\n")
         raise typer.Exit(WRONG_INPUT) from error
     except CouldNotRunError as error:
