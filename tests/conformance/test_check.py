@@ -1,3 +1,4 @@
+import hashlib
 import json
 import os
 import signal
@@ -14,7 +15,9 @@ from tests.conformance import stories
 from wayproof.conformance.protocol.backend import Hello
 from wayproof.conformance.report.summary import by_clause, conclusion, summarize
 from wayproof.conformance.run.verdict import Divergence, Result, Verdict
-from wayproof.conformance.vectors.suite import write_suite
+from wayproof.conformance.run.worker import fault
+from wayproof.conformance.vectors.reader import VectorProblem
+from wayproof.conformance.vectors.suite import find_suite, write_suite
 
 WAYPROOF = Path(sys.executable).with_name("wayproof")
 ROOT = Path(__file__).parents[2]
@@ -164,6 +167,38 @@ def test_a_damaged_vector_exits_with_2_and_says_where(tmp_path: Path) -> None:
     done = wayproof("check", "--vectors", str(tmp_path))
     assert done.returncode == 2
     assert "wrong_manifest" in done.stderr
+
+
+def break_line_2(folder: Path) -> Path:
+    """Spoil the second of three vectors, and let the manifest fit the file all the same."""
+    copies = [stories.story(f"copy/{n:04d}", *stories.RESERVED.steps) for n in (1, 2, 3)]
+    write_suite(folder / "journey", copies)
+    file = folder / "journey" / "hand" / "copy.jsonl"
+    old = hashlib.sha256(file.read_bytes()).hexdigest()
+    lines = file.read_bytes().splitlines(keepends=True)
+    lines[1] = lines[1].replace(b'"do":"call"', b'"do":"ask"', 1)
+    file.write_bytes(b"".join(lines))
+    new = hashlib.sha256(file.read_bytes()).hexdigest()
+    manifest = folder / "journey" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace(old, new))
+    return file
+
+
+def test_a_vector_that_is_found_broken_when_its_turn_comes_exits_with_2(tmp_path: Path) -> None:
+    file = break_line_2(tmp_path)
+    done = wayproof("check", "--vectors", str(tmp_path), "--jobs", "2")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"error: {file}, line 2, /steps/0")
+    assert "not_allowed" in done.stderr
+    code, told = report(tmp_path, "sqlite", "--only", "hand/copy/000[13]")
+    assert (code, told["vectors"]) == (0, 2)
+
+
+def test_a_vector_that_cannot_be_read_is_no_fault_of_a_backend_that_dies(tmp_path: Path) -> None:
+    break_line_2(tmp_path)
+    task = find_suite(tmp_path / "journey").vectors[1]
+    with pytest.raises(VectorProblem, match="line 2"):
+        fault(task, "the process of the backend ended")
 
 
 def test_fail_fast_stops_at_the_first_failure(vectors: Path) -> None:

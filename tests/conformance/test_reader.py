@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.conformance import stories
 
-from wayproof.conformance.vectors import VECTORS, reader
+from wayproof.conformance.vectors import VECTORS, reader, stored
 from wayproof.conformance.vectors.changes import (
     UnfittingChange,
     apply_changes,
     changes_between,
     value_at,
 )
+from wayproof.conformance.vectors.format import Vector
 from wayproof.conformance.vectors.names import UnknownName, literal, referenced, substitute
-from wayproof.conformance.vectors.reader import VectorProblem, parse_vector, read_vectors
+from wayproof.conformance.vectors.reader import VectorProblem, parse_vector
 from wayproof.conformance.vectors.schema import vector_schema
-from wayproof.conformance.vectors.suite import MANIFEST_FILE, read_suite, write_suite
+from wayproof.conformance.vectors.stored import read_vectors
+from wayproof.conformance.vectors.suite import MANIFEST_FILE, find_suite, read_suite, write_suite
 from wayproof.conformance.vectors.writer import vector_line
 from wayproof.spec.journey.digests import canonical_json
 
@@ -120,6 +123,47 @@ def test_a_glob_selects_by_id(tmp_path: Path) -> None:
         "hand/replayed/0001",
         "hand/reserved/0001",
     ]
+
+
+def test_only_what_is_wanted_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_suite(tmp_path, stories.STORIES)
+    lines: list[bytes] = []
+
+    def parse(line: bytes) -> Vector:
+        lines.append(line)
+        return parse_vector(line)
+
+    monkeypatch.setattr(stored, "parse_vector", parse)
+    assert len(find_suite(tmp_path).vectors) == len(stories.STORIES)
+    assert lines == []
+    assert read_suite(tmp_path, "hand/child/0001") == (stories.CHILD,)
+    assert lines == [vector_line(stories.CHILD)]
+
+
+def test_reading_a_suite_tells_how_far_it_is(tmp_path: Path) -> None:
+    write_suite(tmp_path, stories.STORIES)
+    told: list[tuple[str, int, int]] = []
+    read_suite(tmp_path, "hand/re*", lambda *progress: told.append(progress))
+    assert told == [("reading vectors", 0, 2), ("reading vectors", 1, 2)]
+
+
+def test_an_id_in_a_request_is_not_taken_for_the_vectors_own(tmp_path: Path) -> None:
+    constants = {**stories.CHILD.config.constants, "decoy": {"id": "hand/child/0002"}}
+    config = replace(stories.CHILD.config, constants=constants)
+    write_suite(tmp_path, [replace(stories.CHILD, config=config)])
+    assert [found.id for found in find_suite(tmp_path).vectors] == ["hand/child/0001"]
+    (found,) = find_suite(tmp_path).vectors
+    with pytest.raises(VectorProblem, match="line 1, /id: misplaced_id: hand/child/0001 stands"):
+        replace(found, id="hand/child/0002").read()
+
+
+def test_a_sketch_says_what_the_vector_is_about(tmp_path: Path) -> None:
+    write_suite(tmp_path, stories.STORIES)
+    held = {story.id: story for story in stories.STORIES}
+    for found in find_suite(tmp_path).vectors:
+        sketch = found.sketch()
+        assert sketch.at_stake == held[found.id].at_stake
+        assert sketch.labels == held[found.id].origin.labels
 
 
 def test_writing_a_suite_removes_what_is_no_longer_in_it(tmp_path: Path) -> None:

@@ -91,8 +91,11 @@ def check(
         recording,
     )
     from wayproof.conformance.report.terminal import print_report  # noqa: PLC0415
-    from wayproof.conformance.run.check import Check, WrongInputError, carry_out  # noqa: PLC0415
-    from wayproof.conformance.run.suite import CouldNotRunError  # noqa: PLC0415
+    from wayproof.conformance.run.check import Check, carry_out  # noqa: PLC0415
+    from wayproof.conformance.run.suite import (  # noqa: PLC0415
+        CouldNotRunError,
+        WrongInputError,
+    )
     from wayproof.conformance.vectors import VECTORS  # noqa: PLC0415
 
     wanted = Check(

@@ -24,23 +24,24 @@ from wayproof.conformance.report.known import (
 )
 from wayproof.conformance.report.summary import Summary, summarize
 from wayproof.conformance.run.handshake import judge_handshake
-from wayproof.conformance.run.suite import CouldNotRunError, run_suite
+from wayproof.conformance.run.suite import CouldNotRunError, WrongInputError, run_suite
 from wayproof.conformance.run.verdict import Result, Verdict
 from wayproof.conformance.run.worker import FRESH, Fresh, Task
 from wayproof.conformance.vectors import VECTORS
 from wayproof.conformance.vectors.format import Vector
 from wayproof.conformance.vectors.reader import VectorProblem
-from wayproof.conformance.vectors.suite import MANIFEST_FILE, read_suite, write_suite
+from wayproof.conformance.vectors.suite import (
+    MANIFEST_FILE,
+    StoredSuite,
+    find_suite,
+    write_suite,
+)
 
 PATIENCE_SECONDS: Final = 2.0
 """How long a run may take before its progress is shown."""
 
 FRESH_AT_ONCE: Final = 20
 """How many fresh sequences a worker is given at once."""
-
-
-class WrongInputError(Exception):
-    """Something that the user gave cannot be used; the message says what."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +85,7 @@ class Listener(Protocol):
         """Told once, before all results."""
 
     def hear(self, result: Result, vector: Vector | None) -> None:
-        """Told of each result as it comes, with what was played, where that is known."""
+        """Told of each result as it comes; of one that diverged with what was played."""
 
 
 def carry_out(check: Check, progress: Console, listener: Listener | None = None) -> Summary:
@@ -93,14 +94,15 @@ def carry_out(check: Check, progress: Console, listener: Listener | None = None)
     ``listener`` is told what comes of it, while it goes on.
 
     Raises:
-        WrongInputError: if the input cannot be used; nothing was run.
+        WrongInputError: if the input cannot be used. A vector is read when its turn comes: if one
+            cannot be, there is no verdict either.
         CouldNotRunError: if no verdict can be come to.
     """
     seed = secrets.randbelow(2**31) if check.seed is None else check.seed
     try:
         check_name(check.backend)
-        vectors = _vectors(check)
-        revision = max((int(v.contract.split("/")[1]) for v in vectors), default=1)
+        suite = _find(check)
+        revision = int(suite.contract.split("/")[1])
         known = read_known_failures(check.known, revision) if check.known else ()
     except (UnknownBackendError, VectorProblem, KnownFailuresError, OSError) as error:
         raise WrongInputError(str(error)) from error
@@ -109,11 +111,11 @@ def carry_out(check: Check, progress: Console, listener: Listener | None = None)
     if check.fresh and find_spec(FRESH) is None:
         raise WrongInputError("this installation cannot make fresh sequences")
     fresh = [s for s in range(seed, seed + check.fresh) if _wanted(f"fresh/{s}", check.only)]
-    tasks: list[Task] = [*vectors, *chunks(fresh)]
+    tasks: list[Task] = [*suite.vectors, *chunks(fresh)]
     if not tasks:
         raise WrongInputError(f"no vector's id fits {check.only!r}")
     started = time.monotonic()
-    files = {vector.id: vector for vector in vectors}
+    stored = {vector.id: vector for vector in suite.vectors}
     begun: Begun | None = None
     results: list[Result] = []
     cut_short = False
@@ -121,7 +123,10 @@ def carry_out(check: Check, progress: Console, listener: Listener | None = None)
     def take(result: Result) -> Result:
         results.append(told := with_known(result, known))
         if listener is not None:
-            listener.hear(told, told.vector or files.get(told.id))
+            vector = told.vector
+            if vector is None and told.divergence is not None and told.id in stored:
+                vector = stored[told.id].read()
+            listener.hear(told, vector)
         return told
 
     messages = run_suite(
@@ -132,13 +137,13 @@ def carry_out(check: Check, progress: Console, listener: Listener | None = None)
         seconds=check.seconds,
     )
     with closing(messages), _progress(progress) as bar:
-        shown = bar.add_task("playing", total=len(vectors) + len(fresh), visible=False)
+        shown = bar.add_task("playing", total=len(stored) + len(fresh), visible=False)
         for message in messages:
             if isinstance(message, Hello):
                 begun = Begun(
                     hello=message,
-                    contract=vectors[0].contract if vectors else check.contract,
-                    ids=(*files, *(f"fresh/{s}" for s in fresh)),
+                    contract=suite.contract,
+                    ids=(*stored, *(f"fresh/{s}" for s in fresh)),
                     fresh=len(fresh),
                     seed=seed if fresh else None,
                     replay=_replay(check),
@@ -173,11 +178,11 @@ def carry_out(check: Check, progress: Console, listener: Listener | None = None)
     )
 
 
-def _vectors(check: Check) -> tuple[Vector, ...]:
+def _find(check: Check) -> StoredSuite:
     folder = check.vectors / check.contract
     if not (folder / MANIFEST_FILE).is_file():
         raise WrongInputError(f"there are no vectors of the contract {check.contract} in {folder}")
-    return read_suite(folder, check.only)
+    return find_suite(folder, check.only)
 
 
 def _wanted(name: str, only: str) -> bool:

@@ -20,7 +20,19 @@ from typing import Final
 from wayproof.conformance.protocol.backend import Hello
 from wayproof.conformance.protocol.load import Synchronous
 from wayproof.conformance.run.verdict import Result
-from wayproof.conformance.run.worker import Done, Failed, Task, WorkerSetup, fault, work
+from wayproof.conformance.run.worker import (
+    Done,
+    Failed,
+    Task,
+    Unreadable,
+    WorkerSetup,
+    fault,
+    work,
+)
+from wayproof.conformance.vectors.reader import VectorProblem
+
+Message = Hello | Result | Failed | Unreadable | Done
+"""What a worker says."""
 
 SECONDS_TO_BEGIN: Final = 60.0
 """How long a worker may take to make its backend and let it introduce itself."""
@@ -36,6 +48,10 @@ class CouldNotRunError(Exception):
         super().__init__(message)
         self.message = message
         self.trace = trace
+
+
+class WrongInputError(Exception):
+    """There is no verdict: something that the user gave cannot be used; the message says what."""
 
 
 class _SilenceError(Exception):
@@ -55,7 +71,7 @@ class _Board:
     setup: WorkerSetup
     seconds: float
     waiting: deque[Task]
-    told: "SimpleQueue[Hello | Result | Failed | Done | None]"
+    told: "SimpleQueue[Message | None]"
     """None says that a thread has ended."""
     workers: list[_Worker]
     """All that were ever started."""
@@ -77,6 +93,7 @@ def run_suite(
 
     Raises:
         CouldNotRunError: if the backend cannot be made, introduced or closed.
+        WrongInputError: when a stored vector's turn comes and it cannot be read.
     """
     with tempfile.TemporaryDirectory(prefix="wayproof-", ignore_cleanup_errors=True) as scratch:
         board = _Board(
@@ -111,6 +128,8 @@ def _messages(board: _Board, running: int) -> Iterator[Hello | Result]:
             running -= 1
         elif isinstance(message, Failed):
             raise CouldNotRunError(message.message, message.trace)
+        elif isinstance(message, Unreadable):
+            raise WrongInputError(message.message)
         elif isinstance(message, Result):
             yield message
         elif isinstance(message, Hello) and not introduced:
@@ -136,6 +155,8 @@ def _drive(board: _Board) -> None:
                 _send(worker, task)
                 while not isinstance(message := _receive(worker, board.seconds), Done):
                     board.told.put(message)
+                    if isinstance(message, Unreadable):
+                        return
             except _SilenceError as silence:
                 worker = None
                 board.told.put(fault(task, str(silence)))
@@ -145,6 +166,8 @@ def _drive(board: _Board) -> None:
                 board.told.put(message)
     except _SilenceError as silence:
         board.told.put(Failed(message=str(silence)))
+    except (VectorProblem, OSError) as problem:  # of the task that a silent worker leaves
+        board.told.put(Unreadable(message=str(problem)))
     finally:
         if worker is not None:
             _end(worker, SECONDS_TO_CLOSE)
@@ -168,12 +191,12 @@ def _send(worker: _Worker, task: Task | None) -> None:
         worker.connection.send(task)
 
 
-def _receive(worker: _Worker, seconds: float) -> Hello | Result | Failed | Done:
+def _receive(worker: _Worker, seconds: float) -> Message:
     if not worker.connection.poll(seconds):
         _end(worker, 0)
         raise _SilenceError(f"no answer within {seconds:g} seconds")
     try:
-        message: Hello | Result | Failed | Done = worker.connection.recv()
+        message: Message = worker.connection.recv()
     except (EOFError, OSError):
         _end(worker, SECONDS_TO_CLOSE)
         status = worker.process.exitcode

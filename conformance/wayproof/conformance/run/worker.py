@@ -4,6 +4,7 @@ It is told tasks and tells results over a pipe::
 
     worker -> Hello                          or Failed: there is no backend
     parent -> task, worker -> Result ...     one, or several for fresh sequences; then Done
+                                             or Unreadable: the vector is no vector
     parent -> None, worker -> Done           or Failed: the backend could not be closed
 """
 
@@ -23,6 +24,8 @@ from wayproof.conformance.run.exchange import HarnessFault, guarded
 from wayproof.conformance.run.player import play
 from wayproof.conformance.run.verdict import Result, Verdict
 from wayproof.conformance.vectors.format import Vector
+from wayproof.conformance.vectors.reader import VectorProblem
+from wayproof.conformance.vectors.stored import StoredVector
 
 FRESH: Final = "wayproof.conformance.generate.fresh"
 """The module that makes fresh sequences; imported only if some are wanted."""
@@ -36,7 +39,7 @@ class Fresh:
     count: int
 
 
-Task = Vector | Fresh
+Task = Vector | StoredVector | Fresh
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +58,14 @@ class Failed:
 
     message: str
     trace: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unreadable:
+    """A stored vector cannot be played: it is not as the format says, or cannot be read."""
+
+    message: str
+    """With file and line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +90,12 @@ def work(connection: Connection, setup: WorkerSetup) -> None:
         return
     connection.send(hello)
     while (task := connection.recv()) is not None:
-        for result in carry_out(task, backend, hello):
-            connection.send(result)
+        try:
+            for result in carry_out(task, backend, hello):
+                connection.send(result)
+        except (VectorProblem, OSError) as problem:
+            connection.send(Unreadable(message=str(problem)))
+            return
         connection.send(Done())
     try:
         guarded(backend.close)
@@ -106,7 +121,13 @@ def introduction(backend: Backend) -> Hello:
 
 
 def carry_out(task: Task, backend: Backend, hello: Hello) -> Iterator[Result]:
-    """Play one vector, or some fresh sequences."""
+    """Play one vector, or some fresh sequences.
+
+    Raises:
+        VectorProblem, OSError: if a stored vector is not as the format says, or cannot be read.
+    """
+    if isinstance(task, StoredVector):
+        task = task.read()
     if isinstance(task, Vector):
         yield play(task, backend, hello.capabilities)
         return
@@ -132,8 +153,14 @@ def _play_fresh() -> Callable[[Backend, int, int], Iterable[Result]]:
 
 
 def fault(task: Task, message: str) -> Result:
-    """The result of a task that could not be carried out."""
+    """The result of a task that could not be carried out.
+
+    Raises:
+        VectorProblem, OSError: as :func:`carry_out`.
+    """
     clauses: tuple[str, ...] = ()
+    if isinstance(task, StoredVector):
+        task = task.read()
     if isinstance(task, Vector):
         name, title, replay = task.id, task.title, f"--only {task.id}"
         clauses = task.at_stake

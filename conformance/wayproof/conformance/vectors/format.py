@@ -55,6 +55,9 @@ MOST_DIGESTS: Final = 8
 StateDigests = Annotated[tuple[StateDigest, ...], Field(max_length=MOST_DIGESTS)]
 """The digests of all states that are allowed, in order; none, or two at least."""
 
+ContractName = Annotated[str, StringConstraints(pattern=r"^[a-z]+/\d+$")]
+"""A contract and its revision."""
+
 FullDigest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
 """``sha256:`` and the whole SHA-256 of some canonical JSON."""
 
@@ -261,7 +264,7 @@ class Vector:
     )
     id: Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+/[a-z0-9-]+/\d{4}$")]
     """Family, topic, number: permanent, never given twice."""
-    contract: Annotated[str, StringConstraints(pattern=r"^[a-z]+/\d+$")] = "journey/1"
+    contract: ContractName = "journey/1"
     level: Literal["must", "should", "may"] = "must"
     title: Sentence
     why: Sentence

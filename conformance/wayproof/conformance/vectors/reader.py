@@ -89,34 +89,6 @@ class VectorProblem(Exception):
         return ": ".join([", ".join(place), self.code, self.message] if place else [self.message])
 
 
-def read_vectors(file: Path) -> tuple[Vector, ...]:
-    """All vectors of one file, in order.
-
-    Raises:
-        VectorProblem: if a line is not as the format says.
-        OSError: if the file cannot be read.
-    """
-    vectors: dict[str, Vector] = {}
-    line = 0
-    try:
-        *texts, rest = file.read_bytes().split(b"\n")
-        for line, text in enumerate(texts, start=1):  # noqa: B007 - the handler reports it
-            vector = parse_vector(text)
-            if vector.id in vectors:
-                raise VectorProblem("duplicate_id", f"{vector.id} stands twice", "/id")
-            if (vector.family, vector.topic) != (file.parent.name, file.stem):
-                right = f"{vector.family}/{vector.topic}.jsonl"
-                raise VectorProblem("misplaced_id", f"{vector.id} belongs into {right}", "/id")
-            vectors[vector.id] = vector
-        line += 1
-        if rest or not vectors:
-            raise VectorProblem("not_canonical", "every line is ended by LF, and there is one")
-    except VectorProblem as problem:
-        problem.file, problem.line = file, line
-        raise
-    return tuple(vectors.values())
-
-
 def parse_vector(line: bytes) -> Vector:
     """One vector from one line, without its LF.
 

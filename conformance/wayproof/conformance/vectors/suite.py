@@ -3,7 +3,7 @@
 import fnmatch
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -14,12 +14,14 @@ from pydantic import TypeAdapter, ValidationError
 from wayproof.conformance.vectors.format import (
     STRICT,
     CallStep,
+    ContractName,
     ExpectedOneOf,
     ExpectedRefusal,
     FullDigest,
     Vector,
 )
-from wayproof.conformance.vectors.reader import VectorProblem, read_vectors
+from wayproof.conformance.vectors.reader import VectorProblem
+from wayproof.conformance.vectors.stored import StoredVector, read_vectors, vectors_in
 from wayproof.conformance.vectors.writer import pretty_json, to_json, write_vectors
 
 MANIFEST_FILE: Final = "manifest.json"
@@ -57,7 +59,7 @@ class Manifest:
     __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     format: Literal["wayproof-manifest/1.0"] = "wayproof-manifest/1.0"
-    contract: str
+    contract: ContractName
     model_digest: FullDigest | None = None
     """Of the sources of the model that the vectors were generated from."""
     vectors: int
@@ -134,11 +136,20 @@ def coverage_of(vectors: Iterable[Vector]) -> Coverage:
     )
 
 
-def read_suite(folder: Path, only: str = "*") -> tuple[Vector, ...]:
-    """The vectors of one contract whose id fits a glob, by id; the manifest must fit the files.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredSuite:
+    """What a contract's folder holds of what was asked for, not read yet."""
+
+    contract: str
+    vectors: tuple[StoredVector, ...]
+    """By id."""
+
+
+def find_suite(folder: Path, only: str = "*") -> StoredSuite:
+    """Find the vectors of one contract whose id fits a glob; the manifest must fit the files.
 
     Raises:
-        VectorProblem: if a line or the manifest is wrong.
+        VectorProblem: if the manifest is wrong, or a line holds no id that belongs there.
         OSError: if a file, or the manifest, cannot be read.
     """
     manifest_file = folder / MANIFEST_FILE
@@ -152,12 +163,35 @@ def read_suite(folder: Path, only: str = "*") -> tuple[Vector, ...]:
     for name, file in files.items():
         if manifest.files[name].digest != _digest_of_file(file):
             raise _manifest_problem(manifest_file, f"{name} has another digest")
-    return tuple(
-        vector
-        for file in files.values()
-        for vector in read_vectors(file)
-        if fnmatch.fnmatchcase(vector.id, only)
+    return StoredSuite(
+        contract=manifest.contract,
+        vectors=tuple(
+            stored
+            for file in files.values()
+            for stored in vectors_in(file)
+            if fnmatch.fnmatchcase(stored.id, only)
+        ),
     )
+
+
+def read_suite(
+    folder: Path, only: str = "*", progress: Callable[[str, int, int], None] | None = None
+) -> tuple[Vector, ...]:
+    """The vectors of one contract whose id fits a glob, by id; only these are read.
+
+    ``progress`` is told what is done, how many vectors were read, and of how many.
+
+    Raises:
+        VectorProblem: if a line or the manifest is wrong.
+        OSError: if a file, or the manifest, cannot be read.
+    """
+    vectors: list[Vector] = []
+    found = find_suite(folder, only).vectors
+    for stored in found:
+        if progress is not None:
+            progress("reading vectors", len(vectors), len(found))
+        vectors.append(stored.read())
+    return tuple(vectors)
 
 
 @cache
