@@ -68,8 +68,9 @@ def test_the_verdict_is_what_the_page_shows_first(page: Page, folder: Path) -> N
 
 
 @NEEDS_CHROMIUM
-def test_the_filter_shows_what_it_is_asked_for(page: Page, folder: Path) -> None:
-    page.show(folder / "wrong.html")
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_filter_shows_what_it_is_asked_for(page: Page, folder: Path, width: int) -> None:
+    page.show(folder / "wrong.html", width=width)
     assert visible(page, ".entry") == ["hand/reserved/0001", "hand/zzz/0001"]
     page.click("#search")
     page.write("deadline-07")

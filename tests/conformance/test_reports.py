@@ -330,6 +330,14 @@ def test_markdown_lets_nothing_out_of_its_place() -> None:
     assert "<script>" not in outside and "<img" not in outside
 
 
+def test_markdown_quotes_what_contains_quotes() -> None:
+    report = told.report_on(WrongState())
+    (failed,) = report.having(Verdict.FAIL)
+    spoilt = replace(failed, message="```\n</details>\n````\n# Conforms")
+    page = markdown.markdown_document(replace(report, entries=(spoilt,)))
+    assert f"\n`````text\n{spoilt.message}\n`````\n" in page
+
+
 # What is known of clauses and transitions
 
 
@@ -391,6 +399,7 @@ def test_the_page_escapes_whatever_a_backend_says() -> None:
     assert page.count("<script>") == 1 and page.count("</script>") == 1
     assert "<img" not in page
     assert "&lt;script&gt;" in page
+    assert "\\x00\\x1b[31m" in page and not re.search("[\x00-\x08\x0b-\x1f]", page)
 
 
 def test_the_page_of_many_passes_stays_small() -> None:

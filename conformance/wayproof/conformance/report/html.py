@@ -20,6 +20,7 @@ from wayproof.conformance.report.failure import kind_in_words, sentence
 from wayproof.conformance.report.matrix import sections, spread, transitions
 from wayproof.conformance.report.results import DivergenceTold, Entry, Report
 from wayproof.conformance.report.summary import CONFORMS, COULD_NOT_RUN
+from wayproof.conformance.report.text import shortened, writable
 from wayproof.conformance.run.verdict import Verdict
 from wayproof.conformance.vectors.changes import differences
 from wayproof.conformance.vectors.format import REMOVED, JsonValue
@@ -70,10 +71,9 @@ def html_document(report: Report) -> str:
     brief.sort(key=lambda entry: entry.id)
     rows = transitions(report)
     style, script = _file("report.css"), _file("report.js")
-    return (
-        _environment()
-        .get_template(TEMPLATE)
-        .render(
+    page = _environment().get_template(TEMPLATE)
+    return writable(
+        page.render(
             report=report,
             tone=_TONES.get(report.end.exit_code, "failed"),
             verdicts=tuple(Verdict),
@@ -103,12 +103,6 @@ def text_of(value: JsonValue, longest: int = LONGEST_VALUE) -> str:
 def pretty(value: JsonValue, longest: int = LONGEST_STATE) -> str:
     """A JSON value over several lines, shortened."""
     return shortened(json.dumps(value, ensure_ascii=False, sort_keys=True, indent=2), longest)
-
-
-def shortened(text: str, longest: int = LONGEST_STATE) -> str:
-    """The beginning of a text, and how much more there is."""
-    left = len(text) - longest
-    return text if left <= 0 else f"{text[:longest]}… ({left} characters more)"
 
 
 def allowed_answers(divergence: DivergenceTold) -> list[JsonValue]:

@@ -4,12 +4,12 @@ One suite for each family and topic. A declared failure is skipped, so that it d
 build red; a declaration that has become stale is a failure. Times stand on the root alone.
 """
 
-import re
 from itertools import groupby
 from typing import Final
 from xml.etree import ElementTree
 
 from wayproof.conformance.report.results import Entry, Report
+from wayproof.conformance.report.text import writable
 from wayproof.conformance.run.verdict import Verdict
 
 _TAGS: Final = {
@@ -22,14 +22,10 @@ _TAGS: Final = {
 }
 _COUNTS: Final = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 
-_UNWRITABLE: Final = re.compile(
-    "[^\\t\\n\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]"  # XML 1.0, 2.2; no CR either
-)
-
 
 def junit_document(report: Report) -> bytes:
     """The XML, in UTF-8."""
-    root = ElementTree.Element("testsuites", name=_writable(report.end.conclusion))
+    root = ElementTree.Element("testsuites", name=writable(report.end.conclusion))
     _count(root, report.entries)
     root.set("time", f"{report.times.milliseconds / 1000:.3f}")
     for topic, entries in groupby(report.entries, key=lambda entry: entry.topic):
@@ -40,19 +36,17 @@ def junit_document(report: Report) -> bytes:
 
 
 def _suite(topic: str, entries: tuple[Entry, ...]) -> ElementTree.Element:
-    suite = ElementTree.Element("testsuite", name=_writable(topic))
+    suite = ElementTree.Element("testsuite", name=writable(topic))
     _count(suite, entries)
     for entry in entries:
         names = {"classname": topic.replace("/", "."), "name": entry.id}
-        case = ElementTree.SubElement(
-            suite, "testcase", {k: _writable(v) for k, v in names.items()}
-        )
+        case = ElementTree.SubElement(suite, "testcase", {k: writable(v) for k, v in names.items()})
         if entry.verdict in _TAGS:
             told = ElementTree.SubElement(case, _TAGS[entry.verdict])
             told.set("type", entry.divergence.kind if entry.divergence else str(entry.verdict))
-            told.set("message", _writable(_in_short(entry)))
+            told.set("message", writable(_in_short(entry)))
             if _TAGS[entry.verdict] != "skipped":
-                told.text = _writable(entry.message)
+                told.text = writable(entry.message)
     return suite
 
 
@@ -70,8 +64,3 @@ def _count(element: ElementTree.Element, entries: tuple[Entry, ...]) -> None:
     element.set("tests", str(len(entries)))
     for name, tag in _COUNTS.items():
         element.set(name, str(tags.count(tag)))
-
-
-def _writable(text: str) -> str:
-    """The text with what XML cannot hold written as an escape that people can read."""
-    return _UNWRITABLE.sub(lambda found: ascii(found[0])[1:-1], text)

@@ -16,6 +16,7 @@ from wayproof.conformance.report.matrix import (
 )
 from wayproof.conformance.report.results import Entry, Report
 from wayproof.conformance.report.summary import CONFORMS, COULD_NOT_RUN
+from wayproof.conformance.report.text import shortened, writable
 from wayproof.conformance.run.verdict import Verdict
 
 LONGEST: Final = 65_536
@@ -76,8 +77,8 @@ def _head(report: Report) -> Iterator[str]:
 
 
 def _details(entry: Entry) -> Iterator[str]:
-    summary = f"{entry.verdict}: {entry.id} – {_shortened(entry.title, 200)}"
-    text = _shortened(entry.message, LONGEST_FAILURE)
+    summary = f"{entry.verdict}: {entry.id} – {shortened(entry.title, 200)}"
+    text = shortened(writable(entry.message), LONGEST_FAILURE)
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     yield f"<details><summary>{html.escape(' '.join(summary.split()))}</summary>"
@@ -97,11 +98,6 @@ def _times(report: Report) -> str:
 
 def _plain(text: str, longest: int) -> str:
     """Text that came from outside, in one line and without any meaning to Markdown."""
-    line = _shortened(" ".join(text.split()), longest)
+    line = shortened(writable(" ".join(text.split())), longest)
     escaped = re.sub(r"([\\`*_\[\]|~])", r"\\\1", html.escape(line, quote=False))
     return escaped.replace("@", "@\u200b")  # calls nobody
-
-
-def _shortened(text: str, longest: int) -> str:
-    left = len(text) - longest
-    return text if left <= 0 else f"{text[:longest]}… ({left} characters more)"
