@@ -12,7 +12,7 @@ import pytest
 from tests.conformance import stories, told
 from tests.conformance.fakes import Lacking, Raises, Spoilt, Unavailable, WrongCode, WrongState
 
-from wayproof.conformance.report import html, junit, markdown, matrix
+from wayproof.conformance.report import html, junit, markdown, matrix, ndjson
 from wayproof.conformance.report.known import KnownFailure
 from wayproof.conformance.report.lifecycle import PLACES, lines
 from wayproof.conformance.report.ndjson import (
@@ -436,3 +436,18 @@ def test_a_file_that_cannot_be_written_is_told_before_anything_is_played(tmp_pat
         done = wayproof("check", "--only", "access/nearly/0001", "--fresh", 0, option, nowhere)
         assert (done.returncode, done.stdout) == (2, "")
         assert "No such file" in done.stderr
+
+
+# The documentation
+
+
+def test_the_page_on_reports_names_every_option_and_code() -> None:
+    text = (ROOT / "docs/reports.md").read_text(encoding="utf-8")
+    example = (ROOT / "examples/github-actions.yml").read_text(encoding="utf-8")
+    for option in ("--ndjson", *FORMATS):
+        assert f"`{option}`" in text and f"{option} " in example
+    source = Path(ndjson.__file__).read_text(encoding="utf-8")
+    codes = set(re.findall(r'ResultsProblem\(\s*"(\w+)"', source))
+    assert len(codes) == 8
+    for code in codes:
+        assert f"`{code}`" in text and f"``{code}``" in source
