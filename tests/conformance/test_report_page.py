@@ -77,7 +77,7 @@ def test_the_filter_shows_what_it_is_asked_for(page: Page, folder: Path, width: 
     assert visible(page, ".entry") == ["hand/zzz/0001"]
     assert visible(page, "tr.item") == ["clause-deadline-07"]
     told_so = page.run("document.querySelector('#shown').textContent")
-    assert told_so == "1 of what did not pass and 1 clauses are shown"
+    assert told_so == "shown: 1 that did not pass, 1 clause"
     page.press("Escape")
     assert len(visible(page, ".entry")) == 2
 

@@ -29,7 +29,7 @@
       group.hidden = !some;
       group.open = active ? some : open.get(group);
     }
-    shown.textContent = active ? `${vectors} of what did not pass and ${clauses} clauses are shown` : "";
+    shown.textContent = active ? `shown: ${vectors} that did not pass, ${clauses} ${clauses === 1 ? "clause" : "clauses"}` : "";
   }
 
   function reveal() {
