@@ -1,28 +1,33 @@
 """The chain from clause to verdict is derived rightly, and its gaps are found."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from wayproof.conformance.cli import app
+from wayproof.conformance.evidence import explanations
 from wayproof.conformance.evidence.chain import Chain, derive
-from wayproof.conformance.evidence.explanations import explanation_of, timeline
+from wayproof.conformance.evidence.explanations import clauses_about, explanation_of, timeline
 from wayproof.conformance.vectors import VECTORS
 from wayproof.conformance.vectors.format import Vector
-from wayproof.conformance.vectors.suite import read_suite
+from wayproof.conformance.vectors.stored import Sketch, SketchedStep
+from wayproof.conformance.vectors.suite import find_suite
 from wayproof.model.journey.transition import RULES, Rule
+from wayproof.spec.journey.clauses import clauses
 from wayproof.spec.journey.operations import OPERATIONS
 
 
 @pytest.fixture(scope="module")
 def vectors() -> tuple[Vector, ...]:
-    return read_suite(VECTORS / "journey")[::5]
+    return tuple(stored.read() for stored in find_suite(VECTORS / "journey").vectors[::5])
 
 
 @pytest.fixture(scope="module")
 def chain() -> Chain:
-    return derive(read_suite(VECTORS / "journey"))
+    return derive(stored.sketch() for stored in find_suite(VECTORS / "journey").vectors)
 
 
 def test_only_planned_clauses_are_open(chain: Chain) -> None:
@@ -79,12 +84,90 @@ def test_a_vector_is_told_step_by_step(vectors: tuple[Vector, ...]) -> None:
     assert len(told) == len(vectors[0].steps)
 
 
+def test_a_refusal_is_explained_by_its_sentence_and_its_clauses() -> None:
+    explained = CliRunner().invoke(app, ["explain", "fenced"])
+    assert "The fencing token is not the one that the operation needs." in explained.stdout
+    assert "lease-04: A worker's command, " in explained.stdout
+
+
+def test_a_name_without_a_rule_is_explained_by_what_its_steps_are_about() -> None:
+    explanation = explanation_of("lease_held")
+    assert explanation is not None
+    assert any(fact.startswith("lease-01: ") for fact in explanation.facts["Clauses"])
+    steps = SketchedStep(clauses=("a-01", "a-02"), outcome={"err": {"code": "weather"}})
+    other = SketchedStep(clauses=("a-03",), outcome={"ok": None})
+    sketch = Sketch(id="a/b/0001", at_stake=("a-01",), labels=(), steps=(steps, other))
+    assert clauses_about("weather", [], [sketch]) == ["a-01", "a-02"]
+
+
+def test_what_a_vector_does_not_have_is_not_shown() -> None:
+    found = find_suite(VECTORS / "journey").vectors
+    free = next(stored.id for stored in found if not stored.read().rests_on)
+    explained = CliRunner().invoke(app, ["explain", free])
+    assert explained.exit_code == 0
+    assert "Timeline" in explained.stdout and "Rests on rulings" not in explained.stdout
+
+
+@pytest.mark.parametrize("name", ["deadline-07", "reserve.granted", "fenced", "race/order/0001"])
+def test_the_vectors_that_are_named_are_those_of_a_strict_reading(name: str) -> None:
+    explanation = explanation_of(name)
+    assert explanation is not None
+    told = explanation.facts.get("Vectors", [])[:-1]
+    stored = {found.id: found for found in explanations.stored_vectors()}
+    for vector in (stored[shown].read() for shown in told):
+        labels = [label for labels in vector.origin.labels for label in labels.split("+")]
+        codes = str(vector.steps)
+        assert name in (*vector.at_stake, *labels) or f"'{name}'" in codes
+
+
+def test_unreadable_vectors_are_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(explanations, "VECTORS", tmp_path)
+    explanations.stored_vectors.cache_clear()
+    result = CliRunner().invoke(app, ["explain", "race/order/0001"])
+    explanations.stored_vectors.cache_clear()
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "manifest.json" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("deadline-7", "deadline-07"),
+        ("fencd", "fenced"),
+        ("reserve.grantd", "reserve.granted"),
+        ("race/ordr/0001", "race/order/0001"),
+    ],
+)
+def test_a_misspelt_name_is_answered_with_the_closest(name: str, meant: str) -> None:
+    result = CliRunner().invoke(app, ["explain", name])
+    assert result.exit_code == 2
+    assert f"Did you mean {meant}" in result.stderr
+
+
 def test_what_nobody_knows_is_said_to_be_unknown() -> None:
     result = CliRunner().invoke(app, ["explain", "weather"])
     assert result.exit_code == 2
-    assert "weather" in result.stderr
+    assert "'weather'. `wayproof matrix`" in result.stderr
 
 
 def test_strict_fails_while_clauses_are_planned() -> None:
     assert CliRunner().invoke(app, ["matrix"]).exit_code == 0
     assert CliRunner().invoke(app, ["matrix", "--strict"]).exit_code == 1
+
+
+def test_only_gaps_are_told_if_only_they_are_wanted() -> None:
+    result = CliRunner().invoke(app, ["matrix", "--gaps", "--json"])
+    told = json.loads(result.stdout)["clauses"]
+    assert told and all(clause["gaps"] for clause in told)
+    whole = json.loads(CliRunner().invoke(app, ["matrix", "--json"]).stdout)["clauses"]
+    assert [clause for clause in whole if clause["gaps"]] == told != whole
+
+
+def test_nothing_is_folded_where_no_terminal_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    printed = CliRunner().invoke(app, ["matrix"]).stdout
+    for clause in clauses().values():
+        assert clause.text in printed
+    assert "# wayproof/model" in CliRunner().invoke(app, ["explain", "reserve.granted"]).stdout
+    narrow = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["matrix"]).stdout
+    assert max(map(len, narrow.splitlines())) <= 80

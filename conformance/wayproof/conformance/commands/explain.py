@@ -17,26 +17,35 @@ def explain(
 ) -> None:
     """Say what something means, where it comes from and what shows it.
 
-    Exit codes: 0 explained, 2 nothing has that name.
+    Exit codes: 0 explained, 2 nothing has that name, 3 the vectors could not be read.
 
     Example: wayproof explain deadline-07
     """
     import json  # noqa: PLC0415 - so that help and completion are quick
 
-    from rich.console import Console  # noqa: PLC0415
-
-    from wayproof.conformance.evidence.explanations import explanation_of  # noqa: PLC0415
+    from wayproof.conformance.evidence.explanations import (  # noqa: PLC0415
+        explanation_of,
+        names_like,
+    )
     from wayproof.conformance.evidence.pages import print_explanation  # noqa: PLC0415
+    from wayproof.conformance.report.console import output  # noqa: PLC0415
+    from wayproof.conformance.report.words import did_you_mean  # noqa: PLC0415
+    from wayproof.conformance.vectors.reader import VectorProblem  # noqa: PLC0415
 
-    explanation = explanation_of(what)
+    try:
+        explanation = explanation_of(what)
+        alike = () if explanation else names_like(what)
+    except (VectorProblem, OSError) as problem:
+        typer.echo(f"error: {problem}", err=True)
+        raise typer.Exit(3) from None
     if explanation is None:
         typer.echo(
             f"error: no clause, ruling, refusal, reason, operation, rule or vector is named "
-            f"{what!r}. `wayproof matrix` lists the clauses.",
+            f"{what!r}.{did_you_mean(alike)} `wayproof matrix` lists the clauses.",
             err=True,
         )
         raise typer.Exit(2)
     if as_json:
         typer.echo(json.dumps(explanation.document(), indent=1, ensure_ascii=False))
     else:
-        print_explanation(explanation, Console())
+        print_explanation(explanation, output())

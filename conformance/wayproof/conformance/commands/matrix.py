@@ -20,24 +20,30 @@ def matrix(
     """
     import json  # noqa: PLC0415 - so that help and completion are quick
 
-    from rich.console import Console  # noqa: PLC0415
-
     from wayproof.conformance.evidence.chain import derive  # noqa: PLC0415
     from wayproof.conformance.evidence.pages import matrix_document, print_matrix  # noqa: PLC0415
+    from wayproof.conformance.progress import ProgressLine  # noqa: PLC0415
+    from wayproof.conformance.report.console import output  # noqa: PLC0415
     from wayproof.conformance.vectors import VECTORS  # noqa: PLC0415
     from wayproof.conformance.vectors.reader import VectorProblem  # noqa: PLC0415
-    from wayproof.conformance.vectors.suite import read_suite  # noqa: PLC0415
+    from wayproof.conformance.vectors.stored import Sketch  # noqa: PLC0415
+    from wayproof.conformance.vectors.suite import find_suite  # noqa: PLC0415
 
     try:
-        vectors = read_suite(VECTORS / "journey")
+        found = find_suite(VECTORS / "journey").vectors
+        sketches: list[Sketch] = []
+        with ProgressLine() as progress:
+            for stored in found:
+                progress("looking through vectors", len(sketches), len(found))
+                sketches.append(stored.sketch())
     except (VectorProblem, OSError) as problem:
         typer.echo(f"error: {problem}", err=True)
         raise typer.Exit(3) from None
-    chain = derive(vectors)
+    chain = derive(sketches)
     if as_json:
-        typer.echo(json.dumps(matrix_document(chain), indent=1, ensure_ascii=False))
+        typer.echo(json.dumps(matrix_document(chain, gaps_only=gaps), indent=1, ensure_ascii=False))
     else:
-        print_matrix(chain, Console(), gaps_only=gaps)
+        print_matrix(chain, output(), gaps_only=gaps)
     planned = sum(link.gaps == ("planned",) for link in chain.links.values())
     if len(chain.problems) > (0 if strict else planned):
         raise typer.Exit(1)

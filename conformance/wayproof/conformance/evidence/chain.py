@@ -7,13 +7,25 @@ the model, contracts and invariants theirs in the properties, vectors theirs in 
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from wayproof.conformance.generate.tags import load_contracts
-from wayproof.conformance.vectors.format import Vector
 from wayproof.model.journey.properties.contract import JOURNEY_CONTRACTS, WORLD_CONTRACTS
 from wayproof.model.journey.properties.invariants import INVARIANTS
 from wayproof.model.journey.transition import RULES
 from wayproof.spec.journey.clauses import Clause, clauses
+
+
+class Tagged(Protocol):
+    """A vector, or a sketch of one."""
+
+    @property
+    def id(self) -> str:
+        """Of the vector."""
+
+    @property
+    def at_stake(self) -> tuple[str, ...]:
+        """Every clause that the vector or one of its steps names."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -60,7 +72,7 @@ class Chain:
         )
 
 
-def derive(vectors: Iterable[Vector]) -> Chain:
+def derive(vectors: Iterable[Tagged]) -> Chain:
     """The chain, from the code as it stands and these vectors."""
     load_contracts()
     links = {clause.id: Link(clause=clause) for clause in clauses().values()}
@@ -80,8 +92,7 @@ def derive(vectors: Iterable[Vector]) -> Chain:
     for invariant in INVARIANTS.values():
         hang(invariant.clauses, "properties", invariant.name)
     for vector in vectors:
-        at_stake = {*vector.clauses, *(c for step in vector.steps for c in step.clauses)}
-        hang(sorted(at_stake), "vectors", vector.id)
+        hang(vector.at_stake, "vectors", vector.id)
     return Chain(
         links=links,
         unknown=tuple(sorted(unknown)),

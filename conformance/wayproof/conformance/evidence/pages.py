@@ -6,12 +6,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.syntax import Syntax
 from rich.table import Table
+from rich.text import Text
 
 from wayproof.conformance.evidence.chain import Chain, by_section
 from wayproof.conformance.evidence.explanations import Explanation
 
 
-def matrix_document(chain: Chain) -> dict[str, Any]:
+def matrix_document(chain: Chain, *, gaps_only: bool) -> dict[str, Any]:
     """The chain as JSON."""
     return {
         "clauses": [
@@ -28,6 +29,7 @@ def matrix_document(chain: Chain) -> dict[str, Any]:
                 "gaps": list(link.gaps),
             }
             for link in chain.links.values()
+            if link.gaps or not gaps_only
         ],
         "problems": list(chain.problems),
     }
@@ -73,9 +75,14 @@ def print_explanation(explanation: Explanation, console: Console) -> None:
     console.print(f"[bold]{escape(explanation.title)}[/bold]")
     console.print(escape(explanation.text) + "\n")
     for heading, facts in explanation.facts.items():
+        if not facts:
+            continue
         console.print(f"[bold]{heading}[/bold]")
         for fact in facts:
             console.print(f"  {escape(fact)}", soft_wrap=True)
     for heading, source in explanation.sources.items():
         console.print(f"\n[bold]{escape(heading)}[/bold]")
-        console.print(Syntax(source, "python", word_wrap=True, background_color="default"))
+        if console.is_terminal:
+            console.print(Syntax(source, "python", word_wrap=True, background_color="default"))
+        else:
+            console.print(Text(source), soft_wrap=True)

@@ -9,9 +9,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from wayproof.conformance.vectors.format import Vector
+from wayproof.conformance.vectors.format import JsonValue, Vector
 from wayproof.conformance.vectors.reader import VectorProblem, parse_vector
 
 
@@ -55,24 +54,39 @@ class StoredVector:
         return vector
 
     def sketch(self) -> "Sketch":
-        """What the vector is about, without any check of it.
+        """What the vector is about, without a strict look at it.
 
         Raises:
+            VectorProblem: if the line is so wrong that it does not say.
             OSError: if the file cannot be read.
         """
-        document: dict[str, Any] = json.loads(self.text())
-        return Sketch(
-            id=self.id,
-            at_stake=tuple(
-                sorted(
-                    {
-                        *document["clauses"],
-                        *(c for step in document["steps"] for c in step.get("clauses", ())),
-                    }
+        try:
+            document = json.loads(self.text())
+            steps = tuple(
+                SketchedStep(
+                    clauses=tuple(step.get("clauses", ())),
+                    outcome=(step.get("expect"), step.get("changes")),
                 )
-            ),
-            labels=tuple(document["origin"].get("labels", ())),
-        )
+                for step in document["steps"]
+            )
+            own = (*document["clauses"], *(clause for step in steps for clause in step.clauses))
+            return Sketch(
+                id=self.id,
+                at_stake=tuple(sorted(set(own))),
+                labels=tuple(document["origin"].get("labels", ())),
+                steps=steps,
+            )
+        except (ValueError, KeyError, TypeError, AttributeError):
+            self.read()
+            raise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SketchedStep:
+    """What a step is about, and what is expected of it."""
+
+    clauses: tuple[str, ...]
+    outcome: JsonValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +98,7 @@ class Sketch:
     """Every clause that the vector or one of its steps names, in order, each once."""
     labels: tuple[str, ...]
     """The model's rules for its steps."""
+    steps: tuple[SketchedStep, ...]
 
 
 def vectors_in(file: Path) -> Iterator[StoredVector]:

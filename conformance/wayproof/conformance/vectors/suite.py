@@ -3,7 +3,7 @@
 import fnmatch
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Final, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
+from wayproof.conformance.progress import Progress, untold
 from wayproof.conformance.vectors.format import (
     STRICT,
     CallStep,
@@ -174,12 +175,8 @@ def find_suite(folder: Path, only: str = "*") -> StoredSuite:
     )
 
 
-def read_suite(
-    folder: Path, only: str = "*", progress: Callable[[str, int, int], None] | None = None
-) -> tuple[Vector, ...]:
+def read_suite(folder: Path, only: str = "*", progress: Progress = untold) -> tuple[Vector, ...]:
     """The vectors of one contract whose id fits a glob, by id; only these are read.
-
-    ``progress`` is told what is done, how many vectors were read, and of how many.
 
     Raises:
         VectorProblem: if a line or the manifest is wrong.
@@ -188,8 +185,7 @@ def read_suite(
     vectors: list[Vector] = []
     found = find_suite(folder, only).vectors
     for stored in found:
-        if progress is not None:
-            progress("reading vectors", len(vectors), len(found))
+        progress("reading vectors", len(vectors), len(found))
         vectors.append(stored.read())
     return tuple(vectors)
 
