@@ -9,7 +9,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from wayproof.conformance import progress
 from wayproof.conformance.commands.generate import generate
+from wayproof.conformance.progress import Progress
 from wayproof.conformance.publish import generators
 from wayproof.conformance.publish.docstrings import attribute_docstrings
 from wayproof.conformance.publish.generators import Generator, stale_files, write_files
@@ -27,7 +29,8 @@ FILES = schema_files() | page_files()
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder in which one generator writes two small files."""
 
-    def files() -> dict[Path, bytes]:
+    def files(progress: Progress) -> dict[Path, bytes]:
+        progress("making small files", 1, 2)
         return {Path("made/a.txt"): b"a\n", Path("made/deep/b.txt"): b"b\n"}
 
     small = Generator(name="small", files=files, folders=(Path("made"),))
@@ -93,7 +96,7 @@ def test_a_file_that_nobody_writes_is_stale_and_removed(checkout: Path) -> None:
 
 
 def test_two_generators_of_one_file_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = Generator(name="one", files=lambda: {Path("a"): b""})
+    one = Generator(name="one", files=lambda _: {Path("a"): b""})
     monkeypatch.setattr(generators, "GENERATORS", [one, one])
     with pytest.raises(ValueError, match="another generator"):
         generators.generated_files()
@@ -106,6 +109,21 @@ def test_the_command_writes_and_then_finds_nothing_stale(checkout: Path) -> None
     assert "written: made/a.txt" in output
     status, output = run("--check", "--root", str(checkout))
     assert (status, output) == (0, "Every generated file is up to date.\n")
+
+
+def test_the_generators_run_once_and_tell_how_far_they_are(checkout: Path) -> None:
+    told: list[tuple[object, ...]] = []
+    write_files(checkout, lambda *progress: told.append(progress))
+    assert told == [("making small", 0), ("making small files", 1, 2)]
+
+
+def test_the_command_tells_how_far_it_is(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "SECONDS_BEFORE_PLAIN_LINES", 0)
+    application = typer.Typer()
+    application.command()(generate)
+    result = CliRunner().invoke(application, ["--root", str(checkout)])
+    assert result.stderr == "making small: 0, 0 s\n"
+    assert "written: made/a.txt" in result.stdout
 
 
 def test_the_command_lists_what_is_stale_and_writes_nothing(checkout: Path) -> None:

@@ -1,9 +1,21 @@
 """How far a command has come is told on stderr: as a line that changes, or now and then."""
 
 import io
+from collections.abc import Iterable
+from itertools import islice
 
 import pytest
 
+from wayproof.conformance.generate import (
+    bounds,
+    histories,
+    neighbours,
+    refusals,
+    registries,
+    starts,
+    suite,
+)
+from wayproof.conformance.generate.selection import Candidate
 from wayproof.conformance.progress import ProgressLine
 
 
@@ -62,3 +74,30 @@ def test_what_is_quick_says_nothing_where_nobody_watches() -> None:
     with ProgressLine(stream, clock) as progress:
         progress("reading vectors", 0, 1)
     assert stream.getvalue() == ""
+
+
+def test_building_the_vectors_tells_its_stages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each stage the beginning, since the whole takes minutes."""
+    told: list[tuple[object, ...]] = []
+
+    def some(candidates: Iterable[Candidate]) -> list[Candidate]:
+        return list(islice(candidates, 3))
+
+    first = list(islice(starts.drafts(), 2))
+    monkeypatch.setattr(suite, "select", some)
+    for family in (registries, neighbours, bounds):
+        monkeypatch.setattr(family, "drafts", lambda: [])
+    monkeypatch.setattr(starts, "drafts", lambda: first)
+    monkeypatch.setattr(histories, "histories", lambda: [])
+    monkeypatch.setattr(refusals, "nearly_owners", lambda: [])
+    monkeypatch.setattr(refusals, "unknown_operations", lambda: [])
+    suite.build(lambda *progress: told.append(progress))
+    assert told[:5] == [
+        ("recording vectors", 0),
+        ("recording vectors", 1),
+        ("telling stories to select from", 0),
+        ("telling stories to select from", 1),
+        ("telling stories to select from", 2),
+    ]
+    assert told[5:] == [("recording vectors", number) for number in range(2, len(told) - 3)]
+    assert len(told) > 5

@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 COMMANDS: Final = {
     "check": "Judge a backend by the suite.",
     "report": "Make report files from results, and compare two runs.",
-    "vectors": "Write, verify and show the vectors.",
+    "vectors": "Write the vectors, and verify them.",
     "explain": "Say what a clause, a ruling or a refusal means.",
     "matrix": "Show the chain from clause to verdict.",
     "explore": "Walk through every state of the model.",

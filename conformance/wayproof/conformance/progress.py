@@ -66,6 +66,10 @@ class ProgressLine:
         _error: BaseException | None,
         _trace: TracebackType | None,
     ) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Make room for something else to be printed."""
         if self._live:
             self._stream.write("\r\033[K")
             self._stream.flush()

@@ -14,10 +14,14 @@ def generate(
         Path, typer.Option(help="The repository's root.", exists=True, file_okay=False)
     ] = Path(),
 ) -> None:
-    """Write the generated files of this repository: schemas, pages, manifests.
+    """Write the generated files of this repository: schemas, pages, vectors.
 
-    Exits with 1 if ``--check`` finds a stale file.
+    It takes some minutes. Exit codes: 0 up to date or written, 1 --check found a stale file,
+    2 wrong input.
+
+    Example: wayproof generate --check
     """
+    from wayproof.conformance.progress import ProgressLine  # noqa: PLC0415
     from wayproof.conformance.publish.generators import stale_files, write_files  # noqa: PLC0415
 
     if not (root / "spec").is_dir():
@@ -26,7 +30,8 @@ def generate(
         )
         typer.echo("Run it in the repository's root, or give --root.", err=True)
         raise typer.Exit(2)
-    changed = stale_files(root) if check else write_files(root)
+    with ProgressLine() as progress:
+        changed = stale_files(root, progress) if check else write_files(root, progress)
     for path in changed:
         typer.echo(f"{'stale' if check else 'written'}: {path}")
     if check and changed:

@@ -1,13 +1,12 @@
 """``wayproof vectors``: build the suite from the model, or verify that it still holds."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 app = typer.Typer(
-    help="Write, verify and show the vectors.",
+    help="Write the vectors, and verify them.",
     epilog="Example: wayproof vectors verify",
     no_args_is_help=True,
 )
@@ -19,11 +18,15 @@ Root = Annotated[Path, typer.Option(help="The repository's root.", exists=True, 
 def build(root: Root = Path()) -> None:
     """Build every vector from the model and write the files that changed.
 
+    It takes some minutes.
+
     Example: wayproof vectors build
     """
     from wayproof.conformance.generate.files import VECTOR_FOLDER, vector_files  # noqa: PLC0415
+    from wayproof.conformance.progress import ProgressLine  # noqa: PLC0415
 
-    files = vector_files(_progress)
+    with ProgressLine() as progress:
+        files = vector_files(progress)
     changed = 0
     for path, content in files.items():
         target = root / path
@@ -44,20 +47,23 @@ def verify(root: Root = Path()) -> None:
     """Read every vector strictly and play it on the model and on SQLite.
 
     The reader checks schema, digests and states without the generator; the model and the SQLite
-    store then have to answer every vector. Exits with 1 if anything does not hold.
+    store then have to answer every vector.
+
+    Exit codes: 0 everything holds, 1 something does not.
 
     Example: wayproof vectors verify
     """
     from wayproof.conformance.generate.verify import verify_suite  # noqa: PLC0415
+    from wayproof.conformance.progress import ProgressLine  # noqa: PLC0415
 
-    problems = verify_suite(root / "conformance" / "vectors" / "journey", _progress)
+    with ProgressLine() as progress:
+
+        def say(text: str) -> None:
+            progress.clear()
+            typer.echo(text)
+
+        problems = verify_suite(root / "conformance" / "vectors" / "journey", progress, say)
     for problem in problems:
         typer.echo(problem, err=True)
     if problems:
         raise typer.Exit(1)
-
-
-def _progress(stage: str, done: int) -> None:
-    if sys.stderr.isatty() and done % 50 == 0:
-        sys.stderr.write(f"\r{stage} {done} ")
-        sys.stderr.flush()

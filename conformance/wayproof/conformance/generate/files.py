@@ -5,7 +5,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from wayproof.conformance.generate.suite import Progress, build, model_digest
+from wayproof.conformance.generate.suite import build, model_digest
+from wayproof.conformance.progress import Progress, untold
 from wayproof.conformance.vectors.schema import write_schema
 from wayproof.conformance.vectors.suite import write_suite
 
@@ -13,11 +14,11 @@ VECTOR_FOLDER: Final = Path("conformance/vectors")
 """From the root of a checkout."""
 
 
-def vector_files(progress: Progress = lambda _stage, _done: None) -> Mapping[Path, bytes]:
+def vector_files(progress: Progress = untold) -> Mapping[Path, bytes]:
     """Every vector file, the manifest and the format's schema, by path from the root."""
     with TemporaryDirectory() as name:
         folder = Path(name)
-        write_suite(folder / "journey", build(progress), model_digest())
+        write_suite(folder / "journey", build(progress), model_digest(), progress)
         write_schema(folder)
         return {
             VECTOR_FOLDER / file.relative_to(folder): file.read_bytes()

@@ -6,7 +6,7 @@ that no two have the same path of rules on the same sides of the same bounds.
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from importlib import resources
 from itertools import chain
@@ -26,17 +26,16 @@ from wayproof.conformance.generate import (
 from wayproof.conformance.generate.belief import TooManyWorlds
 from wayproof.conformance.generate.recorder import Undecidable, record
 from wayproof.conformance.generate.scripts import Draft
-from wayproof.conformance.generate.selection import merged, select
+from wayproof.conformance.generate.selection import Candidate, merged, select
+from wayproof.conformance.progress import Progress, untold
 from wayproof.conformance.vectors.format import CallStep, TickStep, Vector
 from wayproof.spec.journey.clauses import clauses
 from wayproof.spec.journey.digests import canonical_json, digest_of
 
-Progress = Callable[[str, int], None]
-"""Told the stage and how many were done in it."""
 
-
-def drafts() -> Iterator[Draft]:
-    """Every draft, family by family."""
+def drafts(progress: Progress = untold) -> Iterator[Draft]:
+    """Every draft, family by family. Most of the time goes into stories that are told and not
+    selected; ``progress`` is told of these."""
     yield from starts.drafts()
     yield from registries.drafts()
     yield from histories.histories()
@@ -46,17 +45,26 @@ def drafts() -> Iterator[Draft]:
     yield from refusals.unknown_operations()
     yield from merged(
         select(
-            chain(
-                coverage.candidates(),
-                instants.boundary_candidates(),
-                instants.race_candidates(),
-                refusals.candidates(),
-                stories.drained(),
-                stories.restarted(),
-                stories.beside_another(),
+            _counted(
+                chain(
+                    coverage.candidates(),
+                    instants.boundary_candidates(),
+                    instants.race_candidates(),
+                    refusals.candidates(),
+                    stories.drained(),
+                    stories.restarted(),
+                    stories.beside_another(),
+                ),
+                progress,
             )
         )
     )
+
+
+def _counted(candidates: Iterable[Candidate], progress: Progress) -> Iterator[Candidate]:
+    for done, candidate in enumerate(candidates):
+        progress("telling stories to select from", done)
+        yield candidate
 
 
 def model_digest() -> str:
@@ -67,7 +75,7 @@ def model_digest() -> str:
     return f"sha256:{sources.hexdigest()}"
 
 
-def build(progress: Progress = lambda _stage, _done: None) -> tuple[Vector, ...]:
+def build(progress: Progress = untold) -> tuple[Vector, ...]:
     """Build the whole suite.
 
     Raises:
@@ -76,8 +84,8 @@ def build(progress: Progress = lambda _stage, _done: None) -> tuple[Vector, ...]
     numbers: Counter[tuple[str, str]] = Counter()
     told: set[str] = set()
     vectors: list[Vector] = []
-    for done, draft in enumerate(drafts()):
-        progress("recorded", done)
+    for done, draft in enumerate(drafts(progress)):
+        progress("recording vectors", done)
         try:
             vector = record(draft, 1)
         except (Undecidable, TooManyWorlds):

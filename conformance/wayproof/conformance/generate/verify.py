@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from wayproof.conformance.generate.suite import Progress, signature_of
+from wayproof.conformance.generate.suite import signature_of
+from wayproof.conformance.progress import Progress
 from wayproof.conformance.protocol.load import load_backend
 from wayproof.conformance.run.player import play
 from wayproof.conformance.run.verdict import Verdict
@@ -15,7 +16,7 @@ from wayproof.conformance.vectors.suite import read_suite
 def verify_suite(folder: Path, progress: Progress, say: Callable[[str], None] = print) -> list[str]:
     """Everything that does not hold, in words; nothing if all does."""
     try:
-        vectors = read_suite(folder)
+        vectors = read_suite(folder, progress=progress)
     except (VectorProblem, OSError) as problem:
         return [str(problem)]
     problems = []
@@ -30,7 +31,7 @@ def verify_suite(folder: Path, progress: Progress, say: Callable[[str], None] = 
         verdicts: Counter[Verdict] = Counter()
         try:
             for done, vector in enumerate(vectors):
-                progress(f"played on {name}", done)
+                progress(f"playing on {name}", done, len(vectors))
                 result = play(vector, backend, capabilities)
                 verdicts[result.verdict] += 1
                 if result.verdict is not Verdict.PASS:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from wayproof.conformance.generate.files import VECTOR_FOLDER, vector_files
+from wayproof.conformance.progress import Progress, untold
 from wayproof.conformance.publish.pages import page_files
 from wayproof.conformance.publish.schemas import SCHEMA_FOLDER, schema_files
 
@@ -15,22 +16,22 @@ class Generator:
     """One thing that writes files into the repository."""
 
     name: str
-    files: Callable[[], Mapping[Path, bytes]]
+    files: Callable[[Progress], Mapping[Path, bytes]]
     """What it writes: the content of each file, by its path from the repository's root. The same
-    on every machine and on every day."""
+    on every machine and on every day. It is told whom to tell how far it is."""
     folders: tuple[Path, ...] = ()
     """Folders that are wholly its own: a file there that it does not write is stale."""
 
 
 GENERATORS: Final[list[Generator]] = [
-    Generator(name="schemas", files=schema_files, folders=(SCHEMA_FOLDER,)),
-    Generator(name="pages", files=page_files),
+    Generator(name="schemas", files=lambda _: schema_files(), folders=(SCHEMA_FOLDER,)),
+    Generator(name="pages", files=lambda _: page_files()),
     Generator(name="vectors", files=vector_files, folders=(VECTOR_FOLDER,)),
 ]
 """Every generator, in the order in which they run."""
 
 
-def generated_files() -> dict[Path, bytes]:
+def generated_files(progress: Progress = untold) -> dict[Path, bytes]:
     """The content of every generated file, by its path from the repository's root.
 
     Raises:
@@ -38,7 +39,8 @@ def generated_files() -> dict[Path, bytes]:
     """
     files: dict[Path, bytes] = {}
     for generator in GENERATORS:
-        written = generator.files()
+        progress(f"making {generator.name}", len(files))
+        written = generator.files(progress)
         twice = sorted(str(path) for path in files.keys() & written.keys())
         if twice:
             raise ValueError(f"{generator.name} writes what another generator writes: {twice}")
@@ -46,17 +48,20 @@ def generated_files() -> dict[Path, bytes]:
     return files
 
 
-def stale_files(root: Path) -> list[Path]:
+def stale_files(root: Path, progress: Progress = untold) -> list[Path]:
     """The generated files under ``root`` that are missing, differ or are written by nobody."""
-    files = generated_files()
+    return _stale(root, generated_files(progress))
+
+
+def _stale(root: Path, files: Mapping[Path, bytes]) -> list[Path]:
     stale = {path for path, content in files.items() if not _holds(root / path, content)}
     return sorted(stale | orphans(root, files))
 
 
-def write_files(root: Path) -> list[Path]:
+def write_files(root: Path, progress: Progress = untold) -> list[Path]:
     """Bring the generated files under ``root`` up to date; answer those that changed."""
-    files = generated_files()
-    changed = stale_files(root)
+    files = generated_files(progress)
+    changed = _stale(root, files)
     for path in changed:
         if path in files:
             (root / path).parent.mkdir(parents=True, exist_ok=True)

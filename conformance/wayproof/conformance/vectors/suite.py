@@ -71,7 +71,10 @@ class Manifest:
 
 
 def write_suite(
-    folder: Path, vectors: Iterable[Vector], model_digest: str | None = None
+    folder: Path,
+    vectors: Iterable[Vector],
+    model_digest: str | None = None,
+    progress: Progress = untold,
 ) -> Manifest:
     """Seal and write all vectors of one contract; files that hold none of them are removed.
 
@@ -85,12 +88,12 @@ def write_suite(
     written = set(write_vectors(folder, held))
     for stale in set(folder.glob("*/*.jsonl")) - written:
         stale.unlink()
-    manifest = replace(manifest_of(folder, contract), model_digest=model_digest)
+    manifest = replace(manifest_of(folder, contract, progress), model_digest=model_digest)
     (folder / MANIFEST_FILE).write_bytes(pretty_json(to_json(manifest)))
     return manifest
 
 
-def manifest_of(folder: Path, contract: str) -> Manifest:
+def manifest_of(folder: Path, contract: str, progress: Progress = untold) -> Manifest:
     """The manifest of the files as they stand.
 
     Raises:
@@ -99,6 +102,7 @@ def manifest_of(folder: Path, contract: str) -> Manifest:
     files: dict[str, ManifestFile] = {}
     held: list[Vector] = []
     for file in _vector_files(folder):
+        progress("reading what was written", len(held))
         vectors = read_vectors(file)
         held += vectors
         files[file.relative_to(folder).as_posix()] = ManifestFile(
