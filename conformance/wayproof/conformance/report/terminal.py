@@ -70,5 +70,5 @@ def _print_counts(summary: Summary, console: Console) -> None:
             highlight=False,
         )
     capabilities = ", ".join(summary.hello.capabilities) or "nothing"
-    console.print(Text(f"advertises {capabilities}"), soft_wrap=True)
+    console.print(Text(f"--backend {summary.backend} advertises {capabilities}"), soft_wrap=True)
     console.print(Text(counts), soft_wrap=True)

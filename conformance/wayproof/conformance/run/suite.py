@@ -93,7 +93,8 @@ def run_suite(
 
     Raises:
         CouldNotRunError: if the backend cannot be made, introduced or closed.
-        WrongInputError: when a stored vector's turn comes and it cannot be read.
+        WrongInputError: if the backend's name names nothing, or when a stored vector's turn comes
+            and it cannot be read.
     """
     with tempfile.TemporaryDirectory(prefix="wayproof-", ignore_cleanup_errors=True) as scratch:
         board = _Board(
@@ -126,10 +127,12 @@ def _messages(board: _Board, running: int) -> Iterator[Hello | Result]:
         message = board.told.get()
         if message is None:
             running -= 1
+        elif isinstance(message, Unreadable) or (
+            isinstance(message, Failed) and message.wrong_input
+        ):
+            raise WrongInputError(message.message)
         elif isinstance(message, Failed):
             raise CouldNotRunError(message.message, message.trace)
-        elif isinstance(message, Unreadable):
-            raise WrongInputError(message.message)
         elif isinstance(message, Result):
             yield message
         elif isinstance(message, Hello) and not introduced:

@@ -19,7 +19,12 @@ from signal import SIG_IGN, SIGINT, signal
 from typing import Final
 
 from wayproof.conformance.protocol.backend import Backend, Hello
-from wayproof.conformance.protocol.load import BackendLoadError, Synchronous, load_backend
+from wayproof.conformance.protocol.load import (
+    BackendLoadError,
+    Synchronous,
+    UnknownBackendError,
+    load_backend,
+)
 from wayproof.conformance.run.exchange import HarnessFault, guarded
 from wayproof.conformance.run.player import play
 from wayproof.conformance.run.verdict import Result, Verdict
@@ -58,6 +63,8 @@ class Failed:
 
     message: str
     trace: str = ""
+    wrong_input: bool = False
+    """Whether its name names nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +90,8 @@ def work(connection: Connection, setup: WorkerSetup) -> None:
         backend = load_backend(setup.backend, synchronous=setup.synchronous)
         hello = introduction(backend)
     except BackendLoadError as error:
-        connection.send(Failed(message=str(error)))
+        unknown = isinstance(error, UnknownBackendError)
+        connection.send(Failed(message=str(error), trace=error.trace, wrong_input=unknown))
         return
     except HarnessFault as fault:
         connection.send(Failed(message=fault.message, trace=fault.trace))
