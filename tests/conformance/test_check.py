@@ -69,7 +69,7 @@ def test_the_sqlite_backend_conforms(vectors: Path) -> None:
         "harness-fault": 0,
     }
     assert told["commands"] == sum(len(story.steps) for story in stories.STORIES)
-    assert told["conclusion"].endswith("conforms to the seed")
+    assert told["conclusion"].endswith("conforms to the contract")
     assert "shared_token_reservation" in told["backend"]["capabilities"]
 
 
@@ -77,7 +77,7 @@ def test_a_wrong_backend_does_not(vectors: Path) -> None:
     code, told = report(vectors, fake("WrongState"))
     assert code == told["exit_code"] == 1
     assert told["counts"]["fail"] == 1
-    assert told["conclusion"].endswith("does not conform: it breaks the seed (1 vector)")
+    assert told["conclusion"].endswith("does not conform: it breaks the contract (1 vector)")
     (failed,) = (result for result in told["results"] if result["verdict"] == "fail")
     assert failed["divergence"]["differences"] == {
         "/J/snapshot/tokens/reserved_tokens": {"expected": 30, "observed": 31}
@@ -125,11 +125,25 @@ def test_what_a_backend_prints_does_not_break_the_report(vectors: Path) -> None:
     assert (code, told["counts"]["pass"]) == (0, len(stories.STORIES))
 
 
-@pytest.mark.parametrize("name", ["NoHello", "Unclosable", "unmakeable", "absent"])
+@pytest.mark.parametrize("name", ["NoHello", "Unclosable", "unmakeable"])
 def test_a_backend_that_cannot_be_used_exits_with_3(vectors: Path, name: str) -> None:
     done = wayproof("check", "--vectors", str(vectors), "--json", "--backend", fake(name))
     assert (done.returncode, done.stdout) == (3, "")
     assert "could not be run" in done.stderr
+
+
+def test_what_was_given_as_the_backend_is_told(vectors: Path, tmp_path: Path) -> None:
+    given = fake("Prints")
+    done = wayproof("check", "--vectors", str(vectors), "--backend", given)
+    assert f"--backend {given} advertises durable_lifecycle" in done.stdout
+    done = wayproof("check", "--vectors", str(vectors), "--backend", fake("absent"))
+    assert done.stderr.startswith(f"error: {fake('absent')}: ")
+    (tmp_path / "breaks.py").write_text("import no_such_module\n")
+    given = "python:breaks:Backend"
+    done = wayproof("check", "--vectors", str(vectors), "--backend", given, cwd=tmp_path)
+    assert done.returncode == 3
+    assert "breaks.py" in done.stderr
+    assert f"error: {given} could not be run: breaks cannot be imported" in done.stderr
 
 
 def test_a_backend_to_which_nothing_applies_is_not_called_conforming(vectors: Path) -> None:
@@ -149,6 +163,8 @@ def test_an_undecided_vector_is_not_called_conforming(vectors: Path) -> None:
     [
         ["--backend", "nobody"],
         ["--backend", "python:no colon"],
+        ["--backend", "python:no_such_module:Backend"],
+        ["--backend", "python:tests.conformance.fakes:absent"],
         ["--only", "no/such/*"],
         ["--contract", "nothing"],
         ["--vectors", "/does/not/exist"],
@@ -215,7 +231,7 @@ def test_many_failures_are_told_by_clause(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stdout.count("FAIL ") == 5
     assert "All 8 failures, by clause" in done.stdout
-    assert done.stdout.splitlines()[-1].endswith("it breaks the seed (8 vectors)")
+    assert done.stdout.splitlines()[-1].endswith("it breaks the contract (8 vectors)")
 
 
 def test_declared_failures_deviate_as_declared_and_stale_ones_are_an_error(
@@ -303,7 +319,7 @@ def failure(number: int, rulings: tuple[int, ...]) -> Result:
     )
 
 
-def test_breaking_the_seed_and_differing_from_a_ruling_are_told_apart() -> None:
+def test_breaking_the_contract_and_differing_from_a_ruling_are_told_apart() -> None:
     def said(*results: Result) -> str:
         hello = Hello(name="x", version="1", capabilities=())
         return conclusion(
@@ -314,7 +330,7 @@ def test_breaking_the_seed_and_differing_from_a_ruling_are_told_apart() -> None:
         "x 1 does not conform to this profile: it differs from rulings 5, 20"
     )
     assert said(failure(1, ()), failure(2, (20,))) == (
-        "x 1 does not conform: it breaks the seed (1 vector); it differs from ruling 20 too"
+        "x 1 does not conform: it breaks the contract (1 vector); it differs from ruling 20 too"
     )
     assert said() == "x 1 could not be judged: nothing was played"
 

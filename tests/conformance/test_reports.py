@@ -236,7 +236,7 @@ def junit_of(report: Report) -> ElementTree.Element:
 
 def test_junit_has_a_suite_for_each_topic_and_counts_right() -> None:
     root = junit_of(told.report_on(WrongState()))
-    assert root.get("name", "").endswith("does not conform: it breaks the seed (1 vector)")
+    assert root.get("name", "").endswith("does not conform: it breaks the contract (1 vector)")
     suites = {suite.get("name"): suite for suite in root}
     assert set(suites) == {"/".join(v.id.split("/")[:2]) for v in stories.STORIES} | {
         "hand/dispatched"
@@ -287,7 +287,7 @@ def test_junit_holds_nothing_that_xml_cannot() -> None:
 
 def test_markdown_begins_with_the_verdict_and_ends_with_what_failed() -> None:
     first, *rest = markdown.markdown_document(told.report_on(WrongState())).splitlines()
-    assert first == "❌ **model journey/1 does not conform: it breaks the seed (1 vector)**"
+    assert first == "❌ **model journey/1 does not conform: it breaks the contract (1 vector)**"
     assert markdown.markdown_document(told.report_on(Spoilt())).startswith("✅ **")
     assert markdown.markdown_document(told.report_on(Lacking())).startswith("⚠️ **")
     page = "\n".join(rest)

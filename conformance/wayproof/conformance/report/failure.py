@@ -77,7 +77,9 @@ def _divergence_lines(divergence: Divergence) -> Iterator[str]:
         yield _line("", f"or what else this story is about: {', '.join(more)}")
     if divergence.rests_on:
         rulings = ", ".join(map(str, divergence.rests_on))
-        yield _line("rests on", f"ruling {rulings}: the seed's letter may be kept all the same")
+        yield _line(
+            "rests on", f"ruling {rulings}: the contract's own letter may be kept all the same"
+        )
     if divergence.kind != "state" or not divergence.differences:
         yield _line("expected", _json(divergence.expected))
         yield _line("observed", _json(divergence.observed))

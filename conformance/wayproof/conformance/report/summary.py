@@ -105,7 +105,7 @@ def conclusion(summary: Summary) -> str:
     if broken:
         also = f"; it differs from {_rulings(rulings)} too" if rulings else ""
         number = _several(len(broken), "vector")
-        return f"{subject} does not conform: it breaks the seed ({number}){also}"
+        return f"{subject} does not conform: it breaks the contract ({number}){also}"
     if rulings:
         return f"{subject} does not conform to this profile: it differs from {_rulings(rulings)}"
     if counts[Verdict.STALE_KNOWN]:
@@ -115,12 +115,12 @@ def conclusion(summary: Summary) -> str:
         number = _several(counts[Verdict.KNOWN_FAIL], "vector")
         return f"{subject} deviates as declared ({number})"
     if summary.only != "*":
-        return f"{subject} conforms to the seed in what was played ({summary.only})"
-    return f"{subject} conforms to the seed"
+        return f"{subject} conforms to the contract in what was played ({summary.only})"
+    return f"{subject} conforms to the contract"
 
 
 def rulings_of(result: Result) -> tuple[int, ...]:
-    """The rulings that a failure differs from; none if it breaks the seed itself."""
+    """The rulings that a failure differs from; none if it breaks the contract itself."""
     return () if result.divergence is None else result.divergence.rests_on
 
 
