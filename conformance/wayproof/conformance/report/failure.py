@@ -1,10 +1,10 @@
 """One failure, told so that it can be mended: what, why it matters, and how to see it again."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from wayproof.conformance.run.verdict import Divergence, Result
-from wayproof.conformance.vectors.changes import UnfittingChange, value_at
+from wayproof.conformance.vectors.changes import UnfittingChange, differences, value_at
 from wayproof.conformance.vectors.format import (
     REMOVED,
     CallStep,
@@ -16,6 +16,9 @@ from wayproof.spec.journey.clauses import clauses
 
 PLACES_SHOWN = 12
 """At how many places of the state a difference is shown."""
+
+SHORT = 160
+"""Up to how many characters an answer is shown whole."""
 
 CLAUSES_SHOWN = 6
 """How many clauses are told in words."""
@@ -80,17 +83,78 @@ def _divergence_lines(divergence: Divergence) -> Iterator[str]:
         yield _line(
             "rests on", f"ruling {rulings}: the contract's own letter may be kept all the same"
         )
-    if divergence.kind != "state" or not divergence.differences:
-        yield _line("expected", _json(divergence.expected))
+    if divergence.kind != "state":
+        yield from _answer_lines(divergence.expected, divergence.observed)
+    elif not divergence.differences:
+        yield from _undecided_state_lines(divergence)
+    yield from _places(
+        "state",
+        [
+            (
+                pointer,
+                {
+                    "before": _before(divergence.before, pointer),
+                    "expected": _json(expected),
+                    "observed": _json(observed),
+                },
+            )
+            for pointer, (expected, observed) in divergence.differences.items()
+        ],
+    )
+
+
+def _answer_lines(expected: JsonValue, observed: JsonValue) -> Iterator[str]:
+    """Short answers and such as are unlike in kind as a whole, others where they differ."""
+    several = isinstance(expected, Mapping) and list(expected) == ["one_of"]
+    cases = list(expected["one_of"]) if several else [expected]
+    told = _json(expected), _json(observed)
+    alike = [case for case in cases if _kind(case) == _kind(observed) is not None]
+    if max(map(len, told)) <= SHORT or not alike:
+        yield _line("expected", told[0])
+        yield _line("observed", told[1])
+        return
+    if several:
+        yield _line("expected", f"one of {len(cases)} answers; the closest differs here")
+    closest = min((differences(case, observed) for case in alike), key=len)
+    yield from _places(
+        "answer",
+        [
+            (pointer, {"expected": _json(wanted), "observed": _json(seen)})
+            for pointer, (wanted, seen) in closest.items()
+        ],
+    )
+
+
+def _undecided_state_lines(divergence: Divergence) -> Iterator[str]:
+    """A state that is none of several, by what has changed."""
+    yield _line("expected", _json(divergence.expected))
+    if not divergence.before:
         yield _line("observed", _json(divergence.observed))
-    places = list(divergence.differences.items())
-    for pointer, (expected, observed) in places[:PLACES_SHOWN]:
-        yield _line("state", pointer)
-        yield f"{'':>14}before    {_before(divergence.before, pointer)}"
-        yield f"{'':>14}expected  {_json(expected)}"
-        yield f"{'':>14}observed  {_json(observed)}"
+        return
+    changed = differences(divergence.before, divergence.observed)
+    if not changed:
+        yield _line("observed", "the state before, unchanged")
+    yield from _places(
+        "changed",
+        [
+            (pointer, {"before": _json(before), "observed": _json(seen)})
+            for pointer, (before, seen) in changed.items()
+        ],
+    )
+
+
+def _places(word: str, places: Sequence[tuple[str, Mapping[str, str]]]) -> Iterator[str]:
+    for pointer, values in places[:PLACES_SHOWN]:
+        yield _line(word, pointer)
+        for name, value in values.items():
+            yield f"{'':>14}{name:<8}  {value}"
     if len(places) > PLACES_SHOWN:
-        yield _line("state", f"and {len(places) - PLACES_SHOWN} places more")
+        yield _line(word, f"and {len(places) - PLACES_SHOWN} places more")
+
+
+def _kind(answer: JsonValue) -> tuple[str, ...] | None:
+    """What answers that are compared place by place have in common; None for no object."""
+    return tuple(sorted(answer)) if isinstance(answer, Mapping) else None
 
 
 def _story_lines(vector: Vector) -> Iterator[str]:
