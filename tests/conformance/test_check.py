@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 from tests.conformance import stories
+from typer.testing import CliRunner
 
+from wayproof.conformance.cli import app
 from wayproof.conformance.protocol.backend import Hello
 from wayproof.conformance.report.summary import by_clause, conclusion, summarize
 from wayproof.conformance.run.verdict import Divergence, Result, Verdict
@@ -29,6 +31,9 @@ def vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("vectors")
     write_suite(folder / "journey", [*stories.STORIES, stories.DISPATCHED])
     return folder
+
+
+DECLARED = '[[known]]\nvector = "x"\nreason = "y"\n'
 
 
 def wayproof(*arguments: str, **options: Any) -> "subprocess.CompletedProcess[str]":
@@ -92,7 +97,8 @@ def test_the_command_in_a_failure_plays_just_that_again(vectors: Path) -> None:
     assert program == "wayproof"
     again = wayproof(*arguments)
     assert again.returncode == 1
-    assert "1 vectors" in again.stdout
+    assert again.stdout.count("1 vector, ") == 1
+    assert "none is fresh: --only chooses among fresh sequences (fresh/SEED) too" in again.stdout
     assert "observed  31" in again.stdout
 
 
@@ -117,7 +123,7 @@ def test_an_adapter_that_hangs_is_given_up(vectors: Path) -> None:
     assert (code, told["counts"]["harness-fault"]) == (3, 1)
     assert told["counts"]["pass"] == len(stories.STORIES) - 1
     notes = [result["note"] for result in told["results"] if result["verdict"] == "harness-fault"]
-    assert notes == ["no answer within 1 seconds"]
+    assert notes == ["no answer within 1 second"]
 
 
 def test_what_a_backend_prints_does_not_break_the_report(vectors: Path) -> None:
@@ -185,6 +191,23 @@ def test_a_damaged_vector_exits_with_2_and_says_where(tmp_path: Path) -> None:
     assert "wrong_manifest" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["--only", "hand/reservd/0001"], "Did you mean hand/reserved/0001"),
+        (["--only", "hand/childs/*"], "Did you mean hand/child/*"),
+        (["--contract", "journy"], "Did you mean journey?"),
+        (["--backend", "sqllite"], "Did you mean sqlite?"),
+    ],
+)
+def test_a_misspelt_value_is_answered_with_the_closest(
+    vectors: Path, arguments: list[str], meant: str
+) -> None:
+    done = wayproof("check", "--vectors", str(vectors), *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert meant in done.stderr
+
+
 def break_line_2(folder: Path) -> Path:
     """Spoil the second of three vectors, and let the manifest fit the file all the same."""
     copies = [stories.story(f"copy/{n:04d}", *stories.RESERVED.steps) for n in (1, 2, 3)]
@@ -250,15 +273,27 @@ def test_declared_failures_deviate_as_declared_and_stale_ones_are_an_error(
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "known = 1", '[[known]]\nvector = "x"', '[[known]]\nvector="x"\nreason="y"\nuntil=0'],
+    ("text", "said"),
+    [
+        ("", "known: it is missing"),
+        ("known = 1", "known: it must be a list"),
+        ('[[known]]\nvector = "x"', "entry 1, reason: it is missing"),
+        ('[[known]]\nvector = "x"\nreason = 1', "entry 1, reason: it must be a text"),
+        (DECLARED + "more = 1", "entry 1, more: nothing has that name"),
+        (DECLARED + "step = 0", "entry 1, step: it must be 1 or more"),
+        (DECLARED + 'step = "x"', "entry 1, step: it must be a whole number"),
+        (DECLARED + 'kind = "repli"', "entry 1, kind: there is no kind 'repli'; there are reply, "),
+        (DECLARED + "until = 0", "x was declared until revision 0"),
+    ],
 )
-def test_unusable_declarations_exit_with_2(vectors: Path, tmp_path: Path, text: str) -> None:
+def test_unusable_declarations_exit_with_2(
+    vectors: Path, tmp_path: Path, text: str, said: str
+) -> None:
     known = tmp_path / "known.toml"
     known.write_text(text)
     done = wayproof("check", "--vectors", str(vectors), "--known", str(known))
     assert done.returncode == 2
-    assert done.stderr.startswith(f"error: {known}: ")
+    assert done.stderr.startswith(f"error: {known}: {said}")
 
 
 def test_a_backend_in_the_working_directory_is_found(vectors: Path, tmp_path: Path) -> None:
@@ -288,6 +323,36 @@ def test_help_loads_little_and_shows_an_example() -> None:
 
 def test_each_command_shows_an_example() -> None:
     assert "Example: wayproof check" in wayproof("check", "--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["chek"], "No such command 'chek'. Did you mean check?"),
+        (["vectors", "biuld"], "No such command 'biuld'. Did you mean 'build'?"),
+        (["check", "--jobs", "0"], "'--jobs': it must be 1 or more"),
+        (["check", "--jobs", "x"], "'--jobs': it must be a whole number"),
+        (["check", "--seconds", "x"], "'--seconds': it must be a number"),
+        (["check", "--seed", "-1"], "'--seed': it must be 0 or more"),
+        (["check", "--synchronous", "maybe"], "'maybe' is not one of 'NORMAL', 'FULL'."),
+        (["explore", "ceilng"], "Did you mean ceiling?"),
+        (["variants", "sweeps-twise"], "Did you mean sweeps-twice"),
+    ],
+)
+def test_wrong_usage_is_told_in_our_own_words(arguments: list[str], said: str) -> None:
+    done = CliRunner(env={"COLUMNS": "500"}).invoke(app, arguments)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert "Input should" not in done.stderr and "Value error" not in done.stderr
+
+
+def test_help_promises_nothing_that_is_not_there() -> None:
+    promised = wayproof("--help").stdout
+    assert "show the vectors" not in promised
+    listed = wayproof("vectors", "--help").stdout
+    assert "show" not in listed and "build" in listed and "verify" in listed
+    narrow = " ".join(wayproof("check", "--help").stdout.replace("│", " ").split())
+    assert "It chooses among fresh sequences too" in narrow
 
 
 def test_version() -> None:

@@ -52,7 +52,7 @@ def test_a_generator_that_yields_too_few_does_not_pass_for_silence(install: Inst
     assert carried_out(Fresh(seed=7, count=2))[-1] == (
         "fresh/7",
         Verdict.HARNESS_FAULT,
-        "the generator yielded 1 results instead of 2",
+        "the generator yielded 1 result instead of 2",
     )
 
 

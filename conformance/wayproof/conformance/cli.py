@@ -2,12 +2,15 @@
 
 import sys
 import traceback
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+from wayproof.conformance.report.words import did_you_mean, plainly
 
 COMMANDS: Final = {
     "check": "Judge a backend by the suite.",
@@ -41,8 +44,20 @@ class LazyCommands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command itself."""
+        known = self.list_commands(ctx)
+        if not ctx.resilient_parsing and args[0] not in known and not args[0].startswith("-"):
+            alike = did_you_mean(get_close_matches(args[0], known))
+            ctx.fail(f"No such command {args[0]!r}.{alike}")
         name, stand_in, rest = super().resolve_command(ctx, args)
         return name, stand_in and load_command(str(name)), rest
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; what is wrong with a value is told in our own words."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = plainly(error.message)
+            raise
 
 
 def load_command(name: str) -> Any:

@@ -10,6 +10,11 @@ import typer
 WRONG_INPUT = 2
 COULD_NOT_RUN = 3
 
+ONLY_HELP = (
+    "Play only such ids. It chooses among fresh sequences too, which are called fresh/SEED; most "
+    "globs leave them all out."
+)
+
 
 class Synchronous(StrEnum):
     """How long SQLite waits for the disk."""
@@ -24,7 +29,7 @@ def check(
     backend: Annotated[
         str, typer.Option(help="sqlite, model or python:package.module:Factory.")
     ] = "sqlite",
-    only: Annotated[str, typer.Option(metavar="GLOB", help="Play only such ids.")] = "*",
+    only: Annotated[str, typer.Option(metavar="GLOB", help=ONLY_HELP)] = "*",
     fresh: Annotated[
         int, typer.Option(min=0, help="Play so many sequences that no vector file holds, too.")
     ] = 200,
@@ -84,6 +89,7 @@ def check(
 
     from rich.console import Console  # noqa: PLC0415
 
+    from wayproof.conformance.report.console import output  # noqa: PLC0415
     from wayproof.conformance.report.document import report_document  # noqa: PLC0415
     from wayproof.conformance.report.files import (  # noqa: PLC0415
         Files,
@@ -130,7 +136,7 @@ def check(
     if as_json:
         typer.echo(json.dumps(report_document(summary), ensure_ascii=False, indent=1))
     else:
-        print_report(summary, Console())
+        print_report(summary, output())
     if save is not None and (save / contract).is_dir():
         words = ["wayproof", "check", "--backend", backend, "--vectors", str(save), "--fresh", "0"]
         again = shlex.join(words)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 app = typer.Typer(
+    add_completion=False,
     help="Write the vectors, and verify them.",
     epilog="Example: wayproof vectors verify",
     no_args_is_help=True,
@@ -24,6 +25,7 @@ def build(root: Root = Path()) -> None:
     """
     from wayproof.conformance.generate.files import VECTOR_FOLDER, vector_files  # noqa: PLC0415
     from wayproof.conformance.progress import ProgressLine  # noqa: PLC0415
+    from wayproof.conformance.report.words import several  # noqa: PLC0415
 
     with ProgressLine() as progress:
         files = vector_files(progress)
@@ -39,7 +41,7 @@ def build(root: Root = Path()) -> None:
     }
     for file in stale:
         file.unlink()
-    typer.echo(f"{len(files)} files, {changed} written, {len(stale)} removed.")
+    typer.echo(f"{several(len(files), 'file')}, {changed} written, {len(stale)} removed.")
 
 
 @app.command()

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from wayproof.conformance.evidence.chain import Chain, by_section
 from wayproof.conformance.evidence.explanations import Explanation
+from wayproof.conformance.report.words import several
 
 
 def matrix_document(chain: Chain, *, gaps_only: bool) -> dict[str, Any]:
@@ -66,7 +67,7 @@ def print_matrix(chain: Chain, console: Console, *, gaps_only: bool) -> None:
     for problem in gaps:
         console.print(f"[red]{escape(problem)}[/red]")
     console.print(
-        "The chain is whole but for planned clauses." if not gaps else f"{len(gaps)} gaps."
+        f"{several(len(gaps), 'gap')}." if gaps else "The chain is whole but for planned clauses."
     )
 
 

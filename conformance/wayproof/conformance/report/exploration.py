@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Final
 
+from wayproof.conformance.report.words import several
 from wayproof.model.journey.configurations import Configuration
 from wayproof.model.journey.explore import Edge, Exploration, Move, explore
 from wayproof.model.journey.properties.contract import JOURNEY_CONTRACTS
@@ -61,7 +62,7 @@ def lines(result: Explored) -> Iterator[str]:
     yield ""
     yield from map(broken, found.violation.faults)
     yield ""
-    yield f"the shortest way to it has {len(found.violation.trace)} steps:"
+    yield f"the shortest way to it has {several(len(found.violation.trace), 'step')}:"
     yield from trace(found.violation.trace)
     yield ""
 
@@ -145,7 +146,8 @@ def summary(results: list[Explored]) -> str:
     labels = frozenset[str]().union(*(result.found.labels for result in results))
     contracts = frozenset[str]().union(*(result.found.contracts for result in results))
     return (
-        f"{len(results)} configurations, {states} states, {edges} steps in {seconds:.1f} s"
+        f"{several(len(results), 'configuration')}, {several(states, 'state')},"
+        f" {several(edges, 'step')} in {seconds:.1f} s"
         f" ({states / seconds:.0f} states/s); {len(labels)} of {len(RULES)} rules applied,"
         f" {len(contracts)} of {len(JOURNEY_CONTRACTS)} step contracts at stake"
     )

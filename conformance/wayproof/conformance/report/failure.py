@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
+from wayproof.conformance.report.words import several
 from wayproof.conformance.run.verdict import Divergence, Result
 from wayproof.conformance.vectors.changes import UnfittingChange, differences, value_at
 from wayproof.conformance.vectors.format import (
@@ -23,7 +25,7 @@ SHORT = 160
 CLAUSES_SHOWN = 6
 """How many clauses are told in words."""
 
-_KINDS = {
+KINDS: Final = {
     "reply": "another answer than expected",
     "code": "another code than expected",
     "detail": "another detail of the refusal than expected",
@@ -35,6 +37,7 @@ _KINDS = {
     "read": "a read that was refused",
     "moment": "a moment at which it cannot have been committed",
 }
+"""Every kind of divergence, in words."""
 
 
 def failure_text(result: Result, command: str) -> str:
@@ -54,7 +57,7 @@ def sentence(clause_id: str) -> str:
 
 def kind_in_words(kind: str) -> str:
     """What a divergence of this kind is."""
-    return _KINDS.get(kind, kind)
+    return KINDS.get(kind, kind)
 
 
 def _lines(result: Result, command: str) -> Iterator[str]:
@@ -149,7 +152,7 @@ def _places(word: str, places: Sequence[tuple[str, Mapping[str, str]]]) -> Itera
         for name, value in values.items():
             yield f"{'':>14}{name:<8}  {value}"
     if len(places) > PLACES_SHOWN:
-        yield _line(word, f"and {len(places) - PLACES_SHOWN} places more")
+        yield _line(word, f"and {several(len(places) - PLACES_SHOWN, 'place')} more")
 
 
 def _kind(answer: JsonValue) -> tuple[str, ...] | None:

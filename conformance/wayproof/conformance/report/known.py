@@ -20,10 +20,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
+from wayproof.conformance.report.failure import KINDS
+from wayproof.conformance.report.words import plainly
 from wayproof.conformance.run.verdict import Result, Verdict
 from wayproof.conformance.vectors.format import STRICT
 
@@ -36,7 +38,7 @@ class KnownFailure:
 
     vector: str
     reason: str
-    step: int | None = None
+    step: Annotated[int, Field(ge=1)] | None = None
     kind: str | None = None
     issue: str | None = None
     until: int | None = None
@@ -65,11 +67,17 @@ def read_known_failures(file: Path, revision: int) -> tuple[KnownFailure, ...]:
         entries = _adapter().validate_json(json.dumps(document, default=str)).known
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise KnownFailuresError(f"{file}: {place}: {first['msg']}") from None
+        raise KnownFailuresError(
+            f"{file}: {_place(first['loc'])}: {plainly(first['msg'])}"
+        ) from None
     except ValueError as error:
         raise KnownFailuresError(f"{file}: {error}") from None
-    for entry in entries:
+    for number, entry in enumerate(entries, start=1):
+        if entry.kind not in (None, *KINDS):
+            raise KnownFailuresError(
+                f"{file}: entry {number}, kind: there is no kind {entry.kind!r}; "
+                f"there are {', '.join(KINDS)}"
+            )
         if entry.until is not None and entry.until < revision:
             raise KnownFailuresError(
                 f"{file}: {entry.vector} was declared until revision {entry.until}; "
@@ -95,6 +103,15 @@ def with_known(result: Result, known: Iterable[KnownFailure]) -> Result:
         ):
             return replace(result, verdict=Verdict.KNOWN_FAIL, note=entry.reason)
     return result
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    """Where in the file, as its author counts."""
+    match location:
+        case ("known", int(index), *rest):
+            return ", ".join((f"entry {index + 1}", *map(str, rest)))
+        case _:
+            return ".".join(map(str, location))
 
 
 @cache

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from wayproof.conformance.protocol.backend import Hello
+from wayproof.conformance.report.words import several
 from wayproof.conformance.run.verdict import Result, Verdict
 
 CONFORMS, DOES_NOT_CONFORM, WRONG_USAGE, COULD_NOT_RUN = 0, 1, 2, 3
@@ -104,15 +105,15 @@ def conclusion(summary: Summary) -> str:
     rulings = sorted({ruling for r in summary.failures for ruling in rulings_of(r)})
     if broken:
         also = f"; it differs from {_rulings(rulings)} too" if rulings else ""
-        number = _several(len(broken), "vector")
+        number = several(len(broken), "vector")
         return f"{subject} does not conform: it breaks the contract ({number}){also}"
     if rulings:
         return f"{subject} does not conform to this profile: it differs from {_rulings(rulings)}"
     if counts[Verdict.STALE_KNOWN]:
-        number = _several(counts[Verdict.STALE_KNOWN], "declared failure")
+        number = several(counts[Verdict.STALE_KNOWN], "declared failure")
         return f"{subject}: {number} passed by now and must be taken out of the declarations"
     if counts[Verdict.KNOWN_FAIL]:
-        number = _several(counts[Verdict.KNOWN_FAIL], "vector")
+        number = several(counts[Verdict.KNOWN_FAIL], "vector")
         return f"{subject} deviates as declared ({number})"
     if summary.only != "*":
         return f"{subject} conforms to the contract in what was played ({summary.only})"
@@ -136,7 +137,3 @@ def by_clause(results: Iterable[Result]) -> dict[str, list[Result]]:
 def _rulings(rulings: list[int]) -> str:
     word = "ruling" if len(rulings) == 1 else "rulings"
     return f"{word} {', '.join(map(str, rulings))}"
-
-
-def _several(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -13,6 +13,7 @@ from wayproof.conformance.report.summary import (
     by_clause,
     conclusion,
 )
+from wayproof.conformance.report.words import several
 from wayproof.conformance.run.verdict import Verdict
 
 TOLD_IN_FULL = 5
@@ -45,10 +46,10 @@ def print_report(summary: Summary, console: Console) -> None:
 
 def _print_clauses(summary: Summary, console: Console) -> None:
     table = Table(title=f"All {len(summary.failures)} failures, by clause", title_justify="left")
-    table.add_column("clause", no_wrap=True)
+    table.add_column("clause", overflow="fold")
     table.add_column("vectors", justify="right")
     table.add_column("says")
-    table.add_column("for example", no_wrap=True)
+    table.add_column("for example", overflow="fold")
     for clause, results in by_clause(summary.failures).items():
         table.add_row(clause, str(len(results)), escape(sentence(clause)), results[0].id)
     console.print(table)
@@ -59,7 +60,8 @@ def _print_counts(summary: Summary, console: Console) -> None:
     counts = ", ".join(f"{count} {verdict}" for verdict, count in summary.counts.items())
     speed = round(summary.commands / summary.seconds) if summary.seconds else 0
     console.print(
-        f"{summary.vectors} vectors, {summary.commands} commands in {summary.seconds:.1f} s "
+        f"{several(summary.vectors, 'vector')}, {several(summary.commands, 'command')} "
+        f"in {summary.seconds:.1f} s "
         f"({speed} per second)" + (", cut short" if summary.cut_short else ""),
         highlight=False,
     )
@@ -69,6 +71,8 @@ def _print_counts(summary: Summary, console: Console) -> None:
             f"--fresh {summary.fresh} --seed {summary.seed}",
             highlight=False,
         )
+    elif summary.only != "*":
+        console.print("none is fresh: --only chooses among fresh sequences (fresh/SEED) too")
     capabilities = ", ".join(summary.hello.capabilities) or "nothing"
     console.print(Text(f"--backend {summary.backend} advertises {capabilities}"), soft_wrap=True)
     console.print(Text(counts), soft_wrap=True)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, Protocol
@@ -23,6 +24,7 @@ from wayproof.conformance.report.known import (
     with_known,
 )
 from wayproof.conformance.report.summary import Summary, summarize
+from wayproof.conformance.report.words import did_you_mean
 from wayproof.conformance.run.handshake import judge_handshake
 from wayproof.conformance.run.suite import CouldNotRunError, WrongInputError, run_suite
 from wayproof.conformance.run.verdict import Result, Verdict
@@ -34,6 +36,7 @@ from wayproof.conformance.vectors.suite import (
     MANIFEST_FILE,
     StoredSuite,
     find_suite,
+    globs_like,
     write_suite,
 )
 
@@ -113,7 +116,8 @@ def carry_out(check: Check, progress: Console, listener: Listener | None = None)
     fresh = [s for s in range(seed, seed + check.fresh) if _wanted(f"fresh/{s}", check.only)]
     tasks: list[Task] = [*suite.vectors, *chunks(fresh)]
     if not tasks:
-        raise WrongInputError(f"no vector's id fits {check.only!r}")
+        alike = did_you_mean(globs_like(check.vectors / check.contract, check.only))
+        raise WrongInputError(f"no vector's id fits {check.only!r}.{alike}")
     started = time.monotonic()
     stored = {vector.id: vector for vector in suite.vectors}
     begun: Begun | None = None
@@ -181,7 +185,11 @@ def carry_out(check: Check, progress: Console, listener: Listener | None = None)
 def _find(check: Check) -> StoredSuite:
     folder = check.vectors / check.contract
     if not (folder / MANIFEST_FILE).is_file():
-        raise WrongInputError(f"there are no vectors of the contract {check.contract} in {folder}")
+        there = [file.parent.name for file in check.vectors.glob(f"*/{MANIFEST_FILE}")]
+        alike = did_you_mean(get_close_matches(check.contract, there))
+        raise WrongInputError(
+            f"there are no vectors of the contract {check.contract} in {folder}.{alike}"
+        )
     return find_suite(folder, check.only)
 
 

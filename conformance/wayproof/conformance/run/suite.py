@@ -197,7 +197,8 @@ def _send(worker: _Worker, task: Task | None) -> None:
 def _receive(worker: _Worker, seconds: float) -> Message:
     if not worker.connection.poll(seconds):
         _end(worker, 0)
-        raise _SilenceError(f"no answer within {seconds:g} seconds")
+        unit = "second" if seconds == 1 else "seconds"
+        raise _SilenceError(f"no answer within {seconds:g} {unit}")
     try:
         message: Message = worker.connection.recv()
     except (EOFError, OSError):

@@ -25,6 +25,7 @@ from wayproof.conformance.protocol.load import (
     UnknownBackendError,
     load_backend,
 )
+from wayproof.conformance.report.words import several
 from wayproof.conformance.run.exchange import HarnessFault, guarded
 from wayproof.conformance.run.player import play
 from wayproof.conformance.run.verdict import Result, Verdict
@@ -148,7 +149,9 @@ def carry_out(task: Task, backend: Backend, hello: Hello) -> Iterator[Result]:
         yield fault(task, f"the generator raised {type(error).__name__}: {error}")
     else:
         if given != task.count:
-            yield fault(task, f"the generator yielded {given} results instead of {task.count}")
+            yield fault(
+                task, f"the generator yielded {several(given, 'result')} instead of {task.count}"
+            )
 
 
 def _play_fresh() -> Callable[[Backend, int, int], Iterable[Result]]:
@@ -173,7 +176,7 @@ def fault(task: Task, message: str) -> Result:
         name, title, replay = task.id, task.title, f"--only {task.id}"
         clauses = task.at_stake
     else:
-        name, title = f"fresh/{task.seed}", f"{task.count} fresh sequences"
+        name, title = f"fresh/{task.seed}", several(task.count, "fresh sequence")
         replay = f"--only 'fresh/*' --fresh {task.count} --seed {task.seed}"
     return Result(
         id=name,

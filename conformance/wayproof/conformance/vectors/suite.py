@@ -5,6 +5,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
@@ -12,6 +13,7 @@ from typing import Any, ClassVar, Final, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from wayproof.conformance.progress import Progress, untold
+from wayproof.conformance.report.words import plainly
 from wayproof.conformance.vectors.format import (
     STRICT,
     CallStep,
@@ -161,7 +163,9 @@ def find_suite(folder: Path, only: str = "*") -> StoredSuite:
     try:
         manifest = _manifest_adapter().validate_json(manifest_file.read_bytes())
     except ValidationError as error:
-        raise _manifest_problem(manifest_file, str(error.errors()[0]["msg"])) from None
+        first = error.errors()[0]
+        place = "".join(f"/{part}" for part in first["loc"])
+        raise _manifest_problem(manifest_file, plainly(first["msg"]), place) from None
     files = {file.relative_to(folder).as_posix(): file for file in _vector_files(folder)}
     if differing := sorted(set(manifest.files) ^ set(files)):
         raise _manifest_problem(manifest_file, f"{differing[0]} is listed or there, not both")
@@ -194,13 +198,24 @@ def read_suite(folder: Path, only: str = "*", progress: Progress = untold) -> tu
     return tuple(vectors)
 
 
+def globs_like(folder: Path, only: str) -> list[str]:
+    """The ids, and the globs of all ids of a topic, that are most like a glob, closest first.
+
+    Raises:
+        VectorProblem, OSError: see :func:`find_suite`.
+    """
+    ids = [stored.id for stored in find_suite(folder).vectors]
+    topics = dict.fromkeys(name.rpartition("/")[0] + "/*" for name in ids)
+    return get_close_matches(only, (*ids, *topics))
+
+
 @cache
 def _manifest_adapter() -> TypeAdapter[Manifest]:
     return TypeAdapter(Manifest)
 
 
-def _manifest_problem(file: Path, message: str) -> VectorProblem:
-    problem = VectorProblem("wrong_manifest", message)
+def _manifest_problem(file: Path, message: str, pointer: str = "") -> VectorProblem:
+    problem = VectorProblem("wrong_manifest", message, pointer)
     problem.file = file
     return problem
 
