@@ -332,7 +332,7 @@ def test_the_command_prints_the_vector_and_what_diverged(folder: Path) -> None:
     assert "deadline/test/0005" in done.stdout
     assert "the last millisecond" in done.stdout
     assert "replay      wayproof check --backend python:tests.conformance.disallowed" in done.stdout
-    assert "of 2 variants 1 raise a false alarm" in done.stdout
+    assert "of 2 variants 1 raises a false alarm" in done.stdout
 
 
 @pytest.mark.usefixtures("claimed")
@@ -351,7 +351,7 @@ def test_the_command_writes_one_document(folder: Path) -> None:
 def test_the_command_passes_what_passes(folder: Path) -> None:
     done = run("versions-*", "--vectors", str(folder))
     assert done.exit_code == PASSED
-    assert "no false alarm: 1 variants" in done.stdout
+    assert "no false alarm: 1 variant passes everything that applies" in done.stdout
 
 
 @pytest.mark.parametrize("arguments", [("nothing-*",), ("--only", "no/such/*")])
@@ -359,3 +359,10 @@ def test_wrong_input_is_refused(folder: Path, arguments: tuple[str, ...]) -> Non
     done = run(*arguments, "--vectors", str(folder))
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.startswith("error: ")
+
+
+def test_a_misspelt_name_or_glob_is_answered_with_the_closest(folder: Path) -> None:
+    assert "Did you mean sweeps-twice" in run("sweeps-twise").stderr
+    done = run("sweeps-twice", "--only", "deadlin/test/0005", "--vectors", str(folder))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "Did you mean deadline/test/0005" in done.stderr

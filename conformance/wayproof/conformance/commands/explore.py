@@ -1,6 +1,5 @@
 """``wayproof explore``: explore the model exhaustively from small configurations."""
 
-import sys
 from enum import StrEnum
 from typing import Annotated
 
@@ -42,29 +41,39 @@ def explore(
     """
     # Imported here, so that help and completion are quick.
     import json  # noqa: PLC0415
+    from difflib import get_close_matches  # noqa: PLC0415
 
+    from wayproof.conformance.progress import ProgressLine  # noqa: PLC0415
     from wayproof.conformance.report.exploration import (  # noqa: PLC0415
         document,
         explored,
         lines,
         summary,
     )
+    from wayproof.conformance.report.words import did_you_mean, several  # noqa: PLC0415
     from wayproof.model.journey.configurations import configurations  # noqa: PLC0415
 
     table = configurations(bounds.value)
     if configuration is not None:
         if configuration not in table:
+            alike = did_you_mean(get_close_matches(configuration, table))
             raise typer.BadParameter(
-                f"no configuration is named {configuration}; there are {', '.join(table)}",
+                f"no configuration is named {configuration}; there are {', '.join(table)}.{alike}",
                 param_hint="CONFIGURATION",
             )
         table = {configuration: table[configuration]}
     results = []
-    for name, entry in table.items():
-        result = explored(name, entry, max_states, _progress)
-        results.append(result)
-        if not as_json:
-            typer.echo("\n".join(lines(result)))
+    with ProgressLine() as progress:
+
+        def tell(name: str, states: int, edges: int) -> None:
+            progress(f"exploring {name}: {several(edges, 'step')}, states", states)
+
+        for name, entry in table.items():
+            result = explored(name, entry, max_states, tell)
+            results.append(result)
+            if not as_json:
+                progress.clear()
+                typer.echo("\n".join(lines(result)))
     if as_json:
         typer.echo(json.dumps(document(results), ensure_ascii=False, indent=1))
     else:
@@ -73,10 +82,3 @@ def explore(
         raise typer.Exit(VIOLATED)
     if not all(result.found.finished for result in results):
         raise typer.Exit(NOT_FINISHED)
-
-
-def _progress(name: str, states: int, edges: int) -> None:
-    """Say how far it is, on a terminal only."""
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r\033[K{name}: {states} states, {edges} steps\r")
-        sys.stderr.flush()

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from wayproof.conformance.mutants.catalogue import Candidate
     from wayproof.conformance.mutants.run import Game, Outcome
     from wayproof.conformance.mutants.serving import Serving
+    from wayproof.conformance.progress import Progress
     from wayproof.conformance.vectors.format import Vector
 
 SURVIVORS = 1
@@ -64,49 +65,58 @@ def mutants(
     # Imported here and below, so that help and completion are quick.
     import json  # noqa: PLC0415
 
-    from rich.console import Console  # noqa: PLC0415
-
     from wayproof.conformance.mutants.run import Game, in_order  # noqa: PLC0415
+    from wayproof.conformance.progress import ProgressLine  # noqa: PLC0415
     from wayproof.conformance.report import mutants as report  # noqa: PLC0415
+    from wayproof.conformance.report.console import output  # noqa: PLC0415
 
     if write and (name != "*" or only is not Set.ALL or matrix or served):
         raise typer.BadParameter("the score is that of all mutants; say --write-score alone")
     if matrix and served:
         raise typer.BadParameter("say --matrix or --served")
-    chosen, suite = _input(name, only, vectors)
+    serving: Serving | None = None
+    outcomes: list[Outcome] = []
     try:
-        if served:
-            serving = _serve(chosen, suite, jobs, seconds)
-            if as_json:
-                typer.echo(json.dumps(report.serving_document(serving), indent=1))
-            else:
-                report.print_serving(serving, Console())
-            raise typer.Exit(SURVIVORS if serving.unserved else 0)
-        enough = _never if matrix else bool
-        games = [Game(candidate=c, vectors=in_order(c, suite), enough=enough) for c in chosen]
-        outcomes = _play(games, jobs, seconds)
-        if write:
-            _write_score(outcomes, _serve(chosen, suite, jobs, seconds))
+        with ProgressLine() as progress:
+            chosen, suite = _input(name, only, vectors, progress)
+            if not served:
+                enough = _never if matrix else bool
+                games = [
+                    Game(candidate=c, vectors=in_order(c, suite), enough=enough) for c in chosen
+                ]
+                outcomes = _play(games, jobs, seconds, progress)
+            if served or write:
+                serving = _serve(chosen, suite, jobs, seconds, progress)
     except KeyboardInterrupt:
         sys.stderr.write("interrupted: not all were judged\n")
         raise typer.Exit(COULD_NOT_RUN) from None
+    if serving is not None and served:
+        if as_json:
+            typer.echo(json.dumps(report.serving_document(serving), indent=1))
+        else:
+            report.print_serving(serving, output())
+        raise typer.Exit(SURVIVORS if serving.unserved else 0)
+    if serving is not None:
+        _write_score(outcomes, serving)
     if as_json:
         typer.echo(json.dumps(report.document(outcomes, matrix), ensure_ascii=False, indent=1))
     else:
-        report.print_outcomes(outcomes, Console(), matrix)
+        report.print_outcomes(outcomes, output(), matrix)
     raise typer.Exit(report.exit_code(outcomes))
 
 
 def _input(
-    name: str, only: Set, vectors: Path | None
+    name: str, only: Set, vectors: Path | None, progress: "Progress"
 ) -> tuple[tuple["Candidate", ...], tuple["Vector", ...]]:
     import fnmatch  # noqa: PLC0415
+    from difflib import get_close_matches  # noqa: PLC0415
 
     from wayproof.conformance.mutants.catalogue import (  # noqa: PLC0415
         SETS,
         CatalogueError,
         candidates_of,
     )
+    from wayproof.conformance.report.words import did_you_mean  # noqa: PLC0415
     from wayproof.conformance.vectors import VECTORS  # noqa: PLC0415
     from wayproof.conformance.vectors.reader import VectorProblem  # noqa: PLC0415
     from wayproof.conformance.vectors.suite import read_suite  # noqa: PLC0415
@@ -115,36 +125,47 @@ def _input(
         candidates = candidates_of([held for held in SETS if only in (Set.ALL, held)])
         chosen = tuple(c for c in candidates if fnmatch.fnmatchcase(c.name, name))
         if not chosen:
-            raise typer.BadParameter(f"no mutant's name fits {name!r}")
-        return chosen, read_suite((vectors or VECTORS) / "journey")
+            alike = did_you_mean(get_close_matches(name, [c.name for c in candidates]))
+            raise typer.BadParameter(f"no mutant's name fits {name!r}.{alike}")
+        return chosen, read_suite((vectors or VECTORS) / "journey", progress=progress)
     except (CatalogueError, VectorProblem, OSError) as error:
         raise typer.BadParameter(str(error)) from error
 
 
-def _play(games: Sequence["Game"], jobs: int, seconds: float) -> list["Outcome"]:
+def _play(
+    games: Sequence["Game"], jobs: int, seconds: float, progress: "Progress"
+) -> list["Outcome"]:
     """Play all games, and put the outcomes in their order."""
     from wayproof.conformance.mutants.run import play_games  # noqa: PLC0415
 
-    outcomes = []
+    outcomes: list[Outcome] = []
+    progress("playing on mutants", 0, len(games))
     for outcome in play_games(games, jobs=jobs, seconds=seconds):
         outcomes.append(outcome)
-        _progress(f"{len(outcomes)} of {len(games)}: {outcome.candidate.name}")
+        progress("playing on mutants", len(outcomes), len(games))
     place = {game.candidate.name: number for number, game in enumerate(games)}
     return sorted(outcomes, key=lambda outcome: place[outcome.candidate.name])
 
 
 def _serve(
-    chosen: Sequence["Candidate"], suite: Sequence["Vector"], jobs: int, seconds: float
+    chosen: Sequence["Candidate"],
+    suite: Sequence["Vector"],
+    jobs: int,
+    seconds: float,
+    progress: "Progress",
 ) -> "Serving":
+    from itertools import count  # noqa: PLC0415
+
     from wayproof.conformance.mutants.serving import clauses_to_serve, serve  # noqa: PLC0415
 
+    played = count(1)
     return serve(
         clauses_to_serve(),
         chosen,
         suite,
         jobs=jobs,
         seconds=seconds,
-        heard=lambda outcome: _progress(f"serving: {outcome.candidate.name}"),
+        heard=lambda _outcome: progress("playing to see which clauses are served", next(played)),
     )
 
 
@@ -165,10 +186,3 @@ def _write_score(outcomes: Sequence["Outcome"], serving: "Serving") -> None:
 
 def _never(kills: object) -> bool:
     return False
-
-
-def _progress(text: str) -> None:
-    """Say how far it is, on a terminal only."""
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r\033[K{text}\r")
-        sys.stderr.flush()

@@ -6,13 +6,15 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from wayproof.conformance.commands.check import ONLY_HELP
+
 WRONG_INPUT = 2
 
 
 def variants(
     name: Annotated[str, typer.Argument(metavar="GLOB", help="Only such variants.")] = "*",
     *,
-    only: Annotated[str, typer.Option(metavar="GLOB", help="Play only such ids.")] = "*",
+    only: Annotated[str, typer.Option(metavar="GLOB", help=ONLY_HELP)] = "*",
     every: Annotated[int, typer.Option(min=1, metavar="N", help="Play only every Nth vector.")] = 1,
     fresh: Annotated[
         int, typer.Option(min=0, help="Play so many sequences that no vector file holds, too.")
@@ -49,10 +51,12 @@ def variants(
     import json  # noqa: PLC0415
     import os  # noqa: PLC0415
     import secrets  # noqa: PLC0415
+    from difflib import get_close_matches  # noqa: PLC0415
 
-    from rich.console import Console  # noqa: PLC0415
-
+    from wayproof.conformance.progress import ProgressLine  # noqa: PLC0415
     from wayproof.conformance.report import variants as report  # noqa: PLC0415
+    from wayproof.conformance.report.console import output  # noqa: PLC0415
+    from wayproof.conformance.report.words import did_you_mean  # noqa: PLC0415
     from wayproof.conformance.run.check import chunks  # noqa: PLC0415
     from wayproof.conformance.run.worker import Task  # noqa: PLC0415
     from wayproof.conformance.variants.judge import (  # noqa: PLC0415
@@ -63,27 +67,33 @@ def variants(
     from wayproof.conformance.variants.variant import variants as all_variants  # noqa: PLC0415
     from wayproof.conformance.vectors import VECTORS  # noqa: PLC0415
     from wayproof.conformance.vectors.reader import VectorProblem  # noqa: PLC0415
-    from wayproof.conformance.vectors.suite import read_suite  # noqa: PLC0415
+    from wayproof.conformance.vectors.suite import globs_like, read_suite  # noqa: PLC0415
 
-    chosen = [v for v in all_variants().values() if fnmatch.fnmatchcase(v.name, name)]
+    known = all_variants()
+    chosen = [v for v in known.values() if fnmatch.fnmatchcase(v.name, name)]
     if not chosen:
-        _refuse(f"no variant's name fits {name!r}")
+        alike = did_you_mean(get_close_matches(name, known))
+        _refuse(f"no variant's name fits {name!r}.{alike}")
     try:
-        suite = read_suite((vectors or VECTORS) / "journey", only)[::every]
+        with ProgressLine() as progress:
+            suite = read_suite((vectors or VECTORS) / "journey", only, progress)[::every]
     except (VectorProblem, OSError) as error:
         _refuse(str(error))
     first = secrets.randbelow(2**31) if seed is None else seed
     seeds = [s for s in range(first, first + fresh) if fnmatch.fnmatchcase(f"fresh/{s}", only)]
     tasks: list[Task] = [*suite, *chunks(seeds)]
     if not tasks:
-        _refuse(f"no vector's id fits {only!r}")
+        alike = did_you_mean(globs_like((vectors or VECTORS) / "journey", only))
+        _refuse(f"no vector's id fits {only!r}.{alike}")
     judgements = []
     try:
-        for judgement in judge(
-            chosen, tasks, jobs=jobs or len(os.sched_getaffinity(0)), seconds=seconds
-        ):
-            judgements.append(judgement)
-            _progress(f"{len(judgements)} of {len(chosen)}: {judgement.variant.name}")
+        with ProgressLine() as progress:
+            progress("playing on variants", 0, len(chosen))
+            for judgement in judge(
+                chosen, tasks, jobs=jobs or len(os.sched_getaffinity(0)), seconds=seconds
+            ):
+                judgements.append(judgement)
+                progress("playing on variants", len(judgements), len(chosen))
     except KeyboardInterrupt:
         sys.stderr.write("interrupted: not all were judged\n")
         raise typer.Exit(COULD_NOT_RUN) from None
@@ -91,17 +101,10 @@ def variants(
         written = report.document(judgements, first, len(seeds))
         typer.echo(json.dumps(written, ensure_ascii=False, indent=1))
     else:
-        report.print_judgements(judgements, first, len(seeds), Console())
+        report.print_judgements(judgements, first, len(seeds), output())
     raise typer.Exit(exit_code(judgements))
 
 
 def _refuse(message: str) -> NoReturn:
     sys.stderr.write(f"error: {message}\n")
     raise typer.Exit(WRONG_INPUT)
-
-
-def _progress(text: str) -> None:
-    """Say how far it is, on a terminal only."""
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r\033[K{text}\r")
-        sys.stderr.flush()

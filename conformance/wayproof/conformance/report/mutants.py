@@ -11,8 +11,9 @@ from rich.text import Text
 
 from wayproof.conformance.mutants.run import Outcome
 from wayproof.conformance.mutants.serving import Serving
+from wayproof.conformance.report.words import several
 
-UNFIT = "they killed nothing; build the vectors again"
+UNFIT = "that kills nothing; build the vectors again"
 
 ALL_KILLED, SURVIVORS, COULD_NOT_RUN = 0, 1, 3
 
@@ -51,11 +52,11 @@ def score_line(name: str, outcomes: Sequence[Outcome]) -> str:
 def print_outcomes(outcomes: Sequence[Outcome], console: Console, matrix: bool) -> None:
     """Print a row for each mutant, those that are not killed last, and a line for each set."""
     table = Table(show_edge=False, pad_edge=False)
-    table.add_column("mutant")
-    table.add_column("clauses")
-    table.add_column("killed by", no_wrap=True)
-    table.add_column("how")
-    table.add_column("at" if not matrix else "failed", justify="right" if matrix else "left")
+    for column in ("mutant", "clauses", "killed by", "how"):
+        table.add_column(column, overflow="fold")
+    table.add_column(
+        "failed" if matrix else "at", justify="right" if matrix else "left", overflow="fold"
+    )
     for outcome in sorted(outcomes, key=lambda outcome: state_of(outcome) != "killed"):
         kill, candidate = outcome.kill, outcome.candidate
         broken = "" if kill is None else _broken(outcome)
@@ -71,7 +72,8 @@ def print_outcomes(outcomes: Sequence[Outcome], console: Console, matrix: bool) 
         for line in _remarks(outcome):
             console.print(Text(line), soft_wrap=True)
     if unsound := sorted({vector for outcome in outcomes for vector in outcome.unsound}):
-        told = f"{len(unsound)} vectors, such as {unsound[0]}, fail the sound backend too: {UNFIT}"
+        number = several(len(unsound), "vector")
+        told = f"not passed by the sound backend: {number}, such as {unsound[0]}; {UNFIT}"
         console.print(Text(told, style="bold yellow"), soft_wrap=True)
     for name, held in _by_set(outcomes).items():
         console.print(Text(score_line(name, held), style="bold"), soft_wrap=True)
@@ -118,7 +120,7 @@ def _remarks(outcome: Outcome) -> list[str]:
     if state == "not judged":
         return [f"{head}: {outcome.problem}"]
     if state == "survived":
-        return [f"{head} {outcome.played} vectors: {candidate.fault}"]
+        return [f"{head} {several(outcome.played, 'vector')}: {candidate.fault}"]
     if state == "excused":
         return [f"{head}: {candidate.excuse}"]
     if state == "wrongly excused":

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wayproof.conformance.report.failure import failure_text
+from wayproof.conformance.report.words import several
 from wayproof.conformance.run.verdict import Result, Verdict
 from wayproof.conformance.variants.judge import FALSE_ALARM, PASSED, Judgement, exit_code
 from wayproof.conformance.variants.variant import Variant
@@ -42,8 +43,8 @@ def print_judgements(
             number = len(judgement.others) - TOLD_IN_FULL
             console.print(f"and {number} more of {judgement.variant.name}\n")
     table = Table(box=None)
-    table.add_column("variant", no_wrap=True)
-    table.add_column("allowed by")
+    table.add_column("variant", overflow="fold")
+    table.add_column("allowed by", overflow="fold")
     for heading in ("pass", "fail", "other", "s"):
         table.add_column(heading, justify="right")
     for judgement in judgements:
@@ -80,10 +81,14 @@ def _conclusion(judgements: Sequence[Judgement]) -> str:
     number = len(judgements)
     unsound = [j for j in judgements if j.exit_code != PASSED]
     if not unsound:
-        return f"no false alarm: {number} variants pass everything that applies to them"
+        passing = "1 variant passes" if number == 1 else f"{number} variants pass"
+        return f"no false alarm: {passing} everything that applies"
     alarms = sum(j.exit_code == FALSE_ALARM for j in unsound)
     unjudged = len(unsound) - alarms
-    return f"of {number} variants {alarms} raise a false alarm, {unjudged} could not be judged"
+    raising = "1 raises" if alarms == 1 else f"{alarms} raise"
+    return (
+        f"of {several(number, 'variant')} {raising} a false alarm, {unjudged} could not be judged"
+    )
 
 
 def _told(variant: Variant, result: Result) -> str:

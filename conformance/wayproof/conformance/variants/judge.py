@@ -10,7 +10,7 @@ from threading import Event
 
 from wayproof.conformance.protocol.backend import Hello
 from wayproof.conformance.run.handshake import judge_handshake
-from wayproof.conformance.run.suite import CouldNotRunError, run_suite
+from wayproof.conformance.run.suite import CouldNotRunError, WrongInputError, run_suite
 from wayproof.conformance.run.verdict import Result, Verdict
 from wayproof.conformance.run.worker import Task
 from wayproof.conformance.variants.variant import Variant
@@ -79,8 +79,8 @@ def judge_one(
                 counts[result.verdict] += 1
                 if result.verdict not in (Verdict.PASS, Verdict.NOT_APPLICABLE):
                     others.append(result)
-    except CouldNotRunError as error:
-        problem = error.message
+    except (CouldNotRunError, WrongInputError) as error:
+        problem = str(error)
     return Judgement(
         variant=variant,
         counts=counts,
