@@ -81,7 +81,7 @@ OWNER_FAULTS: Final[dict[str, tuple[JourneyFault, ...]]] = {
     "only_successors_are_retries": (uncounted, recounted),
     "correction_is_no_retry": (uncounted, recounted),
     # lease
-    "one_owner_at_a_time": (carried_out, regranted),
+    "one_owner_at_a_time": (carried_out, regranted, forgotten_lease, shown(fencing_token=7)),
     "holder_extends_before_the_expiry_only": (
         forgotten_lease,
         regranted,

@@ -93,8 +93,9 @@ class _Recording:
         """The journeys whose record version the runner saw at the last step."""
         self.taken = taken
         self.telling = True
-        """Whether states are told: from the last step that leads to the focus on. What comes
-        before is the focus of shorter stories."""
+        """Whether states are told: from the last step that leads to the focus on, and from the
+        one before it where that only moves the clock. What comes before is the focus of shorter
+        stories."""
         self._projected: dict[tuple[State, ...], tuple[str, Any]] = {}
         """Digest and projection of each world that was shown since the last name was given."""
 
@@ -103,7 +104,7 @@ class _Recording:
         focus = steps[self.draft.focus :]
         if not any(step.clauses for step in focus):
             focus = steps  # the story ends where nothing is at stake: it is about the way there
-        clauses = tuple(sorted({clause for step in focus for clause in step.clauses}))
+        clauses = tuple(dict.fromkeys(clause for step in focus for clause in step.clauses))
         rests_on = {ruling for step in focus for ruling in step.rests_on or ()}
         return Vector(
             id=f"{self.draft.family}/{self.draft.topic}/{number:04d}",
@@ -133,7 +134,7 @@ class _Recording:
         return needed
 
     def _step(self, index: int, taken: Taken) -> Step:
-        self.telling = index >= self.draft.focus - 1
+        self.telling = index >= self._first_told()
         clauses, rests_on = tags(taken) if self.explained else ((), ())
         match taken.action:
             case Call():
@@ -148,6 +149,10 @@ class _Recording:
             case Reconfigure(registry=registry):
                 shown = self._state(taken.after)
                 return ReconfigureStep(registry=registry, clauses=("definition-07",), **shown)
+
+    def _first_told(self) -> int:
+        lead = self.draft.focus - 1
+        return lead - 1 if lead >= 0 and isinstance(self.taken[lead].action, Tick) else lead
 
     def _call(self, taken: Taken, clauses: tuple[str, ...], rests_on: tuple[int, ...]) -> Step:
         action = taken.action

@@ -94,12 +94,24 @@ def rulings_of(labels: Iterable[str]) -> tuple[int, ...]:
     return tuple(sorted({ruling for label in labels for ruling in RULINGS.get(label, ())}))
 
 
+GENERAL: Final = ("observe-12", "access-02")
+"""What nearly every step puts at stake: it says least of what a step is about."""
+
+
 def tags(taken: Taken) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Clause ids and ruling numbers of one action, as the model itself chooses; where no contract
-    has anything at stake, the clauses of the rule that answered."""
+    """Clause ids and ruling numbers of one action, as the model itself chooses.
+
+    Those of the rule that answered come first, then those of the rules before it, and what
+    nearly every step puts at stake last. Where no contract has anything else at stake, the
+    clauses of the rule that answered are all told.
+    """
     if not taken.branches:
         return (), ()
-    clauses = clauses_at_stake(taken.branches[0].played)
-    if not clauses:
-        clauses = frozenset(c for label in taken.labels[-1:] for c in RULES[label].clauses)
-    return tuple(sorted(clauses)), rulings_of(taken.labels)
+    at_stake = clauses_at_stake(taken.branches[0].played)
+    of_rules = [clause for label in reversed(taken.labels) for clause in RULES[label].clauses]
+    if at_stake <= set(GENERAL):
+        at_stake |= {clause for label in taken.labels[-1:] for clause in RULES[label].clauses}
+    special = at_stake - set(GENERAL)
+    ordered = [clause for clause in (*of_rules, *sorted(special)) if clause in special]
+    ordered += [clause for clause in GENERAL if clause in at_stake]
+    return tuple(dict.fromkeys(ordered)), rulings_of(taken.labels)

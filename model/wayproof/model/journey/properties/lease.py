@@ -58,10 +58,13 @@ def has_active_run(state: State) -> bool:
 
 @journey_contract("lease-01")
 def one_owner_at_a_time(step: JourneyStep) -> bool | None:
-    """At stake when a new claim finds the lease unexpired."""
+    """At stake when a new claim finds the lease unexpired, and when the first is granted."""
     lease = step.before.lease
-    if not isinstance(step.request, ClaimLeaseRequest) or lease is None:
+    if not isinstance(step.request, ClaimLeaseRequest):
         return None
+    if lease is None:
+        granted, after = isinstance(step.answer, LeaseGranted), step.after.lease
+        return after is not None and _grants(step, after) if granted else None
     if step.now >= lease.expires_at or not proceeds(step):
         return None
     return step.code is RefusalCode.LEASE_HELD and nothing_changed(step)

@@ -206,16 +206,29 @@ def parent_of_another_journey_is_unknown(step: WorldStep) -> bool | None:
 
 @journey_contract("run-09")
 def outcome_of_a_run_is_recorded_once(step: JourneyStep) -> bool | None:
-    """At stake when the end of a finished run is reported again."""
+    """At stake when the end of a run is recorded, and when it is reported again."""
     request = step.request
-    if not isinstance(request, FinishWorkflowRunRequest) or not identity_is_known(step):
+    if not isinstance(request, FinishWorkflowRunRequest):
         return None
     run = workflow_run(step.before, request.workflow_run_id)
-    assert run is not None
+    if run is None or not (identity_is_known(step) or isinstance(step.answer, WorkflowRunReading)):
+        return None
+    if run.state is WorkflowRunState.ACTIVE:
+        is_stopping = step.before.lifecycle is LifecycleState.CANCELLING
+        return None if is_stopping else _is_recorded(step, request)
     if run.state is not WorkflowRunState.STOPPED and run.state.value != request.outcome:
         return step.code is RefusalCode.OPERATION_CONFLICT and nothing_changed(step)
     reading = WorkflowRunReading(workflow_run_id=run.workflow_run_id, state=run.state)
     return step.answer == reading and nothing_changed(step)
+
+
+def _is_recorded(step: JourneyStep, request: FinishWorkflowRunRequest) -> bool:
+    run = workflow_run(step.after, request.workflow_run_id)
+    return (
+        run is not None
+        and (run.state.value, run.finished_at) == (request.outcome, step.now)
+        and step.answer == WorkflowRunReading(workflow_run_id=run.workflow_run_id, state=run.state)
+    )
 
 
 @journey_contract("run-10")
