@@ -6,7 +6,9 @@ from io import StringIO
 import pytest
 from rich.console import Console
 from tests.conformance import planted
+from typer.testing import CliRunner
 
+from wayproof.conformance.cli import COMMANDS, app
 from wayproof.conformance.mutants.run import Kill, Outcome
 from wayproof.conformance.protocol.backend import Hello
 from wayproof.conformance.report.console import output
@@ -82,6 +84,14 @@ def test_a_long_id_in_the_table_of_clauses_is_folded() -> None:
     table = text.partition("All 6 failures, by clause")[2].partition("vectors, ")[0]
     assert "…" not in table
     assert f"{LONG}/a/0000" in joined(table, 4)
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "report"])
+def test_help_fits_a_terminal_of_80_columns(command: str) -> None:
+    shown = CliRunner(env={"COLUMNS": "80"}).invoke(app, [command, "--help"])
+    assert shown.exit_code == 0
+    assert "…" not in shown.stdout
+    assert max(map(len, shown.stdout.splitlines())) <= 80
 
 
 def test_no_line_ends_where_no_terminal_is(

@@ -25,18 +25,27 @@ class Synchronous(StrEnum):
 
 def check(
     *,
-    contract: Annotated[str, typer.Option(help="The contract to judge by.")] = "journey",
+    contract: Annotated[
+        str, typer.Option(metavar="NAME", help="The contract to judge by.")
+    ] = "journey",
     backend: Annotated[
-        str, typer.Option(help="sqlite, model or python:package.module:Factory.")
+        str, typer.Option(metavar="NAME", help="sqlite, model or python:MODULE:FACTORY.")
     ] = "sqlite",
     only: Annotated[str, typer.Option(metavar="GLOB", help=ONLY_HELP)] = "*",
     fresh: Annotated[
-        int, typer.Option(min=0, help="Play so many sequences that no vector file holds, too.")
+        int,
+        typer.Option(
+            min=0, metavar="N", help="Play so many sequences that no vector file holds, too."
+        ),
     ] = 200,
     seed: Annotated[
         int | None,
         typer.Option(
-            min=0, max=2**53 - 1, help="Of the first fresh sequence.", show_default="random"
+            min=0,
+            max=2**53 - 1,
+            metavar="N",
+            help="Of the first fresh sequence.",
+            show_default="random",
         ),
     ] = None,
     synchronous: Annotated[
@@ -44,9 +53,13 @@ def check(
     ] = Synchronous.NORMAL,
     jobs: Annotated[
         int | None,
-        typer.Option(min=1, help="Worker processes.", show_default="one for each processor"),
+        typer.Option(
+            min=1, metavar="N", help="Worker processes.", show_default="one for each processor"
+        ),
     ] = None,
-    seconds: Annotated[float, typer.Option(min=0.1, help="How long one vector may take.")] = 60.0,
+    seconds: Annotated[
+        float, typer.Option(min=0.1, metavar="S", help="How long one vector may take.")
+    ] = 60.0,
     known: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="A file of declared failures.")
     ] = None,

@@ -25,7 +25,8 @@ def explore(
         Bounds, typer.Option(help="small takes seconds, full a minute or so.")
     ] = Bounds.FULL,
     max_states: Annotated[
-        int, typer.Option(min=1, help="Give up a configuration with more states.")
+        int,
+        typer.Option(min=1, metavar="N", help="Give up a configuration with more states."),
     ] = 1_000_000,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:

@@ -16,8 +16,9 @@ def generate(
 ) -> None:
     """Write the generated files of this repository: schemas, pages, vectors.
 
-    It takes some minutes. Exit codes: 0 up to date or written, 1 --check found a stale file,
-    2 wrong input.
+    It takes some minutes.
+
+    Exit codes: 0 up to date or written, 1 --check found a stale file, 2 wrong input.
 
     Example: wayproof generate --check
     """

@@ -13,8 +13,8 @@ def matrix(
 ) -> None:
     """Show the chain from clause to rule, property and vector.
 
-    Exit codes: 0 the chain is whole but for planned clauses, 1 it is not (with --strict also if a
-    clause is planned), 3 the vectors could not be read.
+    Exit codes: 0 the chain is whole but for planned clauses, 1 it is not (with
+    --strict also if a clause is planned), 3 the vectors could not be read.
 
     Example: wayproof matrix --gaps
     """

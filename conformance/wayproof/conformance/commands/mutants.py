@@ -32,7 +32,10 @@ def mutants(
     name: Annotated[str, typer.Argument(metavar="NAME-GLOB", help="Only such mutants.")] = "*",
     *,
     only: Annotated[
-        Set, typer.Option("--set", help="Written ones, ones written blind, or generated ones.")
+        Set,
+        typer.Option(
+            "--set", metavar="SET", help="named, blind (written blind), generated, or all."
+        ),
     ] = Set.ALL,
     matrix: Annotated[
         bool, typer.Option("--matrix", help="Play every vector on every mutant; takes long.")
@@ -43,8 +46,10 @@ def mutants(
     write: Annotated[
         bool, typer.Option("--write-score", help="Write the score file, and judge as usual.")
     ] = False,
-    jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 2,
-    seconds: Annotated[float, typer.Option(min=0.1, help="How long one vector may take.")] = 20.0,
+    jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Worker processes.")] = 2,
+    seconds: Annotated[
+        float, typer.Option(min=0.1, metavar="S", help="How long one vector may take.")
+    ] = 20.0,
     vectors: Annotated[
         Path | None,
         typer.Option(
@@ -57,8 +62,8 @@ def mutants(
 
     A mutant meets the vectors about its own clauses first; the first that fails it kills it.
 
-    Exit codes: 0 all killed but the excused, or all clauses served; 1 not so; 2 wrong input;
-    3 not all could be judged.
+    Exit codes: 0 all killed but the excused, or all clauses served; 1 not so;
+    2 wrong input; 3 not all could be judged.
 
     Example: wayproof mutants 'lease-*' --set named
     """

@@ -17,19 +17,30 @@ def variants(
     only: Annotated[str, typer.Option(metavar="GLOB", help=ONLY_HELP)] = "*",
     every: Annotated[int, typer.Option(min=1, metavar="N", help="Play only every Nth vector.")] = 1,
     fresh: Annotated[
-        int, typer.Option(min=0, help="Play so many sequences that no vector file holds, too.")
+        int,
+        typer.Option(
+            min=0, metavar="N", help="Play so many sequences that no vector file holds, too."
+        ),
     ] = 20,
     seed: Annotated[
         int | None,
         typer.Option(
-            min=0, max=2**53 - 1, help="Of the first fresh sequence.", show_default="random"
+            min=0,
+            max=2**53 - 1,
+            metavar="N",
+            help="Of the first fresh sequence.",
+            show_default="random",
         ),
     ] = None,
     jobs: Annotated[
         int | None,
-        typer.Option(min=1, help="How many at a time.", show_default="one for each processor"),
+        typer.Option(
+            min=1, metavar="N", help="How many at a time.", show_default="one for each processor"
+        ),
     ] = None,
-    seconds: Annotated[float, typer.Option(min=0.1, help="How long one vector may take.")] = 60.0,
+    seconds: Annotated[
+        float, typer.Option(min=0.1, metavar="S", help="How long one vector may take.")
+    ] = 60.0,
     vectors: Annotated[
         Path | None,
         typer.Option(

@@ -48,8 +48,8 @@ def build(root: Root = Path()) -> None:
 def verify(root: Root = Path()) -> None:
     """Read every vector strictly and play it on the model and on SQLite.
 
-    The reader checks schema, digests and states without the generator; the model and the SQLite
-    store then have to answer every vector.
+    The reader checks schema, digests and states without the generator; the model
+    and the SQLite store then have to answer every vector.
 
     Exit codes: 0 everything holds, 1 something does not.
 
