@@ -230,6 +230,16 @@ def test_all_killed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert told["mutants"][0]["killed_by"]["vector"] == "hand/reserved/0001"
 
 
+def test_what_is_excused_is_played_if_that_is_wanted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    wrongly = replace(planted.REFUSES, equivalent="It does nothing.")
+    passed = command(monkeypatch, tmp_path, [wrongly])
+    assert (passed.exit_code, "excused: It does nothing." in passed.stdout) == (0, True)
+    found = command(monkeypatch, tmp_path, [wrongly], "--excused")
+    assert (found.exit_code, "refuses wrongly excused" in found.stdout) == (1, True)
+
+
 def test_the_matrix_names_every_vector_that_fails(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -43,6 +43,10 @@ def mutants(
     served: Annotated[
         bool, typer.Option("--served", help="Say which clauses no mutant shows to be tested.")
     ] = False,
+    excused: Annotated[
+        bool,
+        typer.Option("--excused", help="Play the excused too, to see that nothing kills them."),
+    ] = False,
     write: Annotated[
         bool, typer.Option("--write-score", help="Write the score file, and judge as usual.")
     ] = False,
@@ -61,6 +65,7 @@ def mutants(
     """Play the suite on backends that are wrong in one way each, and see that it fails them.
 
     A mutant meets the vectors about its own clauses first; the first that fails it kills it.
+    Those that are excused, since no vector can tell them apart, are listed but not played.
 
     Exit codes: 0 all killed but the excused, or all clauses served; 1 not so;
     2 wrong input; 3 not all could be judged.
@@ -77,8 +82,8 @@ def mutants(
 
     if write and (name != "*" or only is not Set.ALL or matrix or served):
         raise typer.BadParameter("the score is that of all mutants; say --write-score alone")
-    if matrix and served:
-        raise typer.BadParameter("say --matrix or --served")
+    if served and (matrix or excused):
+        raise typer.BadParameter("say --matrix or --served; --served never plays the excused")
     serving: Serving | None = None
     outcomes: list[Outcome] = []
     try:
@@ -87,7 +92,14 @@ def mutants(
             if not served:
                 enough = _never if matrix else bool
                 games = [
-                    Game(candidate=c, vectors=in_order(c, suite), enough=enough) for c in chosen
+                    Game(
+                        candidate=candidate,
+                        vectors=in_order(candidate, suite)
+                        if excused or not candidate.excuse
+                        else (),
+                        enough=enough,
+                    )
+                    for candidate in chosen
                 ]
                 outcomes = _play(games, jobs, seconds, progress)
             if served or write:

@@ -19,8 +19,8 @@ ALL_KILLED, SURVIVORS, COULD_NOT_RUN = 0, 1, 3
 
 
 def state_of(outcome: Outcome) -> str:
-    """``killed``, ``survived``, ``excused`` (it may survive, and does), ``wrongly excused`` or
-    ``not judged``."""
+    """``killed``, ``survived``, ``excused`` (it may survive, and does or was not played),
+    ``wrongly excused`` or ``not judged``."""
     if outcome.problem:
         return "not judged"
     if outcome.candidate.excuse:
