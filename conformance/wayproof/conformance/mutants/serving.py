@@ -11,7 +11,15 @@ from functools import partial
 from typing import Final, Literal
 
 from wayproof.conformance.mutants.catalogue import Candidate
-from wayproof.conformance.mutants.run import SECONDS, Game, Kill, Outcome, play_games, tags_of
+from wayproof.conformance.mutants.run import (
+    SECONDS,
+    Game,
+    Kill,
+    Outcome,
+    in_order,
+    play_games,
+    tags_of,
+)
 from wayproof.conformance.vectors.format import Vector
 from wayproof.spec.journey.clauses import clauses
 
@@ -126,7 +134,7 @@ def _games(
         if about and not candidate.excuse:
             yield Game(
                 candidate=candidate,
-                vectors=sorted(about, key=lambda vector: (len(vector.steps), vector.id)),
+                vectors=in_order(candidate, about),
                 enough=partial(_all_served, aims=aims, by_id=by_id, closeness=closeness),
             )
 
