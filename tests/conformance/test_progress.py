@@ -3,9 +3,14 @@
 import io
 from collections.abc import Iterable
 from itertools import islice
+from pathlib import Path
 
 import pytest
+from tests.conformance import planted, stories
+from typer.testing import CliRunner
 
+from wayproof.conformance import progress as progress_module
+from wayproof.conformance.cli import app
 from wayproof.conformance.generate import (
     bounds,
     histories,
@@ -15,8 +20,13 @@ from wayproof.conformance.generate import (
     starts,
     suite,
 )
+from wayproof.conformance.generate import files as generated
+from wayproof.conformance.generate.files import VECTOR_FOLDER
 from wayproof.conformance.generate.selection import Candidate
-from wayproof.conformance.progress import ProgressLine
+from wayproof.conformance.mutants import catalogue
+from wayproof.conformance.progress import Progress, ProgressLine
+from wayproof.conformance.vectors import VECTORS
+from wayproof.conformance.vectors.suite import find_suite, write_suite
 
 
 class Terminal(io.StringIO):
@@ -101,3 +111,54 @@ def test_building_the_vectors_tells_its_stages(monkeypatch: pytest.MonkeyPatch) 
     ]
     assert told[5:] == [("recording vectors", number) for number in range(2, len(told) - 3)]
     assert len(told) > 5
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plain lines come at once."""
+    monkeypatch.setattr(progress_module, "SECONDS_BEFORE_PLAIN_LINES", 0)
+    monkeypatch.setattr(progress_module, "SECONDS_BETWEEN_PLAIN_LINES", 0)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("vectors")
+    write_suite(folder / "journey", stories.STORIES)
+    return folder
+
+
+def stages(*arguments: str) -> list[str]:
+    """What the command says on stderr of the stages that it goes through, each once."""
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    return list(dict.fromkeys(line.split(":")[0] for line in done.stderr.splitlines()))
+
+
+@pytest.mark.usefixtures("impatient")
+def test_every_command_that_takes_long_says_how_far_it_is(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = ("--vectors", str(folder))
+    held = (planted.candidate(planted.REFUSES),)
+    monkeypatch.setattr(catalogue, "candidates_of", lambda sets: held)
+    assert stages("mutants", *at) == ["reading vectors", "playing on mutants"]
+    assert stages("variants", "versions-*", "--fresh", "0", *at) == [
+        "reading vectors",
+        "playing on variants",
+    ]
+    assert stages("matrix") == ["looking through vectors"]
+    assert stages("explore", "entry", "--bounds", "small") == ["exploring entry"]
+
+    def files(progress: Progress) -> dict[Path, bytes]:
+        progress("telling stories", 3)
+        return {VECTOR_FOLDER / "journey/manifest.json": b"{}"}
+
+    monkeypatch.setattr(generated, "vector_files", files)
+    assert stages("vectors", "build", "--root", str(tmp_path)) == ["telling stories"]
+    place = tmp_path / VECTOR_FOLDER / "journey"
+    write_suite(place, [found.read() for found in find_suite(VECTORS / "journey").vectors[:2]])
+    assert stages("vectors", "verify", "--root", str(tmp_path)) == [
+        "reading vectors",
+        "playing on model",
+        "playing on sqlite",
+    ]
