@@ -8,7 +8,13 @@ from wayproof.conformance.run.verdict import Divergence, Result, Verdict
 LONG = "x" * SHORT
 
 
-def told(expected: Any, observed: Any, kind: str = "reply", before: Any = None) -> str:
+def told(
+    expected: Any,
+    observed: Any,
+    kind: str = "reply",
+    before: Any = None,
+    rests_on: tuple[int, ...] = (),
+) -> str:
     divergence = Divergence(
         step=2,
         action="call snapshot",
@@ -16,7 +22,7 @@ def told(expected: Any, observed: Any, kind: str = "reply", before: Any = None) 
         expected=expected,
         observed=observed,
         clauses=("observe-01",),
-        rests_on=(),
+        rests_on=rests_on,
         before=before,
     )
     result = Result(id="a/b/0001", title="a", verdict=Verdict.FAIL, divergence=divergence)
@@ -87,6 +93,12 @@ def test_a_state_that_is_none_of_several_is_told_by_what_has_changed() -> None:
     assert told("one of 2", same, kind="state", before=same) == (
         "  expected    one of 2\n  observed    the state before, unchanged"
     )
+
+
+def test_the_rulings_that_an_expectation_rests_on_are_told() -> None:
+    kept = "the contract's own letter may be kept all the same"
+    assert told(1, 2, rests_on=(5,)).splitlines()[0] == f"  rests on    ruling 5: {kept}"
+    assert told(1, 2, rests_on=(5, 20)).splitlines()[0] == f"  rests on    rulings 5, 20: {kept}"
 
 
 def test_of_very_many_places_the_first_are_told() -> None:
