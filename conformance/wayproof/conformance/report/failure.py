@@ -82,10 +82,10 @@ def _divergence_lines(divergence: Divergence) -> Iterator[str]:
     if more := divergence.clauses[CLAUSES_SHOWN:]:
         yield _line("", f"or what else this story is about: {', '.join(more)}")
     if divergence.rests_on:
-        rulings = ", ".join(map(str, divergence.rests_on))
-        yield _line(
-            "rests on", f"ruling {rulings}: the contract's own letter may be kept all the same"
-        )
+        word = "ruling" if len(divergence.rests_on) == 1 else "rulings"
+        numbers = ", ".join(map(str, divergence.rests_on))
+        kept = "the contract's own letter may be kept all the same"
+        yield _line("rests on", f"{word} {numbers}: {kept}")
     if divergence.kind != "state":
         yield from _answer_lines(divergence.expected, divergence.observed)
     elif not divergence.differences:
