@@ -196,6 +196,7 @@ def test_a_damaged_vector_exits_with_2_and_says_where(tmp_path: Path) -> None:
     [
         (["--only", "hand/reservd/0001"], "Did you mean hand/reserved/0001"),
         (["--only", "hand/childs/*"], "Did you mean hand/child/*"),
+        (["--only", "fresh/7"], "told by: --only fresh/7 --fresh 1 --seed 7"),
         (["--contract", "journy"], "Did you mean journey?"),
         (["--backend", "sqllite"], "Did you mean sqlite?"),
     ],

@@ -53,7 +53,7 @@ def test_a_planted_fault_is_found_and_shrunk(tmp_path: Path) -> None:
         timeout=120,
     )
     assert again.returncode == 1
-    assert "1 vectors" in again.stdout and "1 fail" in again.stdout
+    assert "1 vector, " in again.stdout and "1 fail" in again.stdout
 
 
 def test_what_is_in_the_folder_stays(tmp_path: Path) -> None:

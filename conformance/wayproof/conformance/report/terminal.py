@@ -72,7 +72,8 @@ def _print_counts(summary: Summary, console: Console) -> None:
             highlight=False,
         )
     elif summary.only != "*":
-        console.print("none is fresh: --only chooses among fresh sequences (fresh/SEED) too")
+        told = "none is fresh: --only chooses among fresh sequences (fresh/SEED) too"
+        console.print(told, highlight=False)
     capabilities = ", ".join(summary.hello.capabilities) or "nothing"
     console.print(Text(f"--backend {summary.backend} advertises {capabilities}"), soft_wrap=True)
     console.print(Text(counts), soft_wrap=True)

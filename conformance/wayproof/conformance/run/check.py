@@ -116,8 +116,7 @@ def carry_out(check: Check, progress: Console, listener: Listener | None = None)
     fresh = [s for s in range(seed, seed + check.fresh) if _wanted(f"fresh/{s}", check.only)]
     tasks: list[Task] = [*suite.vectors, *chunks(fresh)]
     if not tasks:
-        alike = did_you_mean(globs_like(check.vectors / check.contract, check.only))
-        raise WrongInputError(f"no vector's id fits {check.only!r}.{alike}")
+        raise WrongInputError(f"no vector's id fits {check.only!r}.{_what_would_fit(check)}")
     started = time.monotonic()
     stored = {vector.id: vector for vector in suite.vectors}
     begun: Begun | None = None
@@ -180,6 +179,13 @@ def carry_out(check: Check, progress: Console, listener: Listener | None = None)
         seed=begun.seed,
         replay=begun.replay,
     )
+
+
+def _what_would_fit(check: Check) -> str:
+    family, _, seed = check.only.partition("/")
+    if family == "fresh" and seed.isdecimal():
+        return f" That sequence is told by: --only {check.only} --fresh 1 --seed {seed}"
+    return did_you_mean(globs_like(check.vectors / check.contract, check.only))
 
 
 def _find(check: Check) -> StoredSuite:
