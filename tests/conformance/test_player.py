@@ -189,6 +189,17 @@ def test_a_failure_that_rests_on_a_ruling_says_so() -> None:
     assert (ruled.kind, ruled.rests_on) == ("version", ())  # that is the seed's own letter
 
 
+def test_no_ruling_on_what_changes_nothing_explains_a_change_that_did_not_come() -> None:
+    """Ruling 11 is about repeated cancellations, which change nothing; ruling 20 about changes."""
+    vector = stories.story("ruled/0001", *stories.RESERVED.steps, rests_on=(11, 20))
+    answer = judged(fakes.WrongReply, vector).divergence
+    state = judged(fakes.WrongState, vector).divergence
+    assert answer is not None
+    assert state is not None
+    assert (answer.kind, answer.rests_on) == ("reply", (11, 20))
+    assert (state.kind, state.rests_on) == ("state", (20,))
+
+
 def test_every_clause_that_the_player_names_by_itself_is_in_the_register() -> None:
     named = {
         clause

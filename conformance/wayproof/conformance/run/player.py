@@ -1,7 +1,8 @@
 """Playing one vector on one backend, up to the first divergence."""
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Final
@@ -16,9 +17,9 @@ from wayproof.conformance.run.exchange import (
     ask,
     guarded,
 )
-from wayproof.conformance.run.moments import Moments, check_moments, committed_moments
-from wayproof.conformance.run.names import NamedJourney, Names
+from wayproof.conformance.run.names import Names
 from wayproof.conformance.run.projection import Observation, check_run_order, observe, versions_now
+from wayproof.conformance.run.seen import Seen
 from wayproof.conformance.run.verdict import Divergence, Result, Verdict
 from wayproof.conformance.vectors.changes import differences, state_digest
 from wayproof.conformance.vectors.format import (
@@ -39,6 +40,7 @@ from wayproof.spec.journey.constraints import parse_moment, to_milliseconds
 from wayproof.spec.journey.digests import canonical_json
 from wayproof.spec.journey.operations import OPERATIONS
 from wayproof.spec.journey.refusals import RefusalCode
+from wayproof.spec.journey.rulings import load_rulings
 
 COMPARED_DETAIL: Final = ("outcome", "missing", "journey_id")
 """What the contract fixes of a refusal's detail; the rest only explains."""
@@ -93,13 +95,8 @@ class _Game:
         self.transitions: set[tuple[str, str]] = set()
         """Lifecycle transitions that were seen and are as expected."""
         self._step = -1
-        self._versions: dict[str, int] = {}
-        """The last one seen of each journey."""
-        self._settled: dict[str, int] = {}
-        """The last one seen while nothing was due: what is due may raise it before a request."""
-        self._shown: dict[str, tuple[JsonValue, int]] = {}
-        self._created: dict[str, list[int]] = {}
-        self._moments: dict[str, Moments] = {}
+        self._seen: defaultdict[str, Seen] = defaultdict(Seen)
+        """By the id of the journey."""
         self._now = self._looked = to_milliseconds(parse_moment(vector.start.now))
         """The clock, and when the states were read last."""
 
@@ -209,18 +206,7 @@ class _Game:
             self._see_version(step, journey_id, version)
 
     def _see_version(self, step: CallStep, journey_id: str, version: int) -> None:
-        last = self._versions.get(journey_id)
-        settled = self._settled.get(journey_id)
-        self._versions[journey_id] = self._settled[journey_id] = version
-        if last is None or settled is None:
-            return
-        if version < last:
-            raise Mismatch("version", f"at least {last}", version, ("observe-12",))
-        if step.version == "raised" and version <= settled:
-            raise Mismatch("version", f"above {settled}", version, ("observe-12",))
-        if step.version == "same" and version != last:
-            clauses = (*self._clauses(step), "observe-13")
-            raise Mismatch("version", f"{last}, as before", version, clauses)
+        self._seen[journey_id].see_version(version, step.version, self._clauses(step))
 
     def _observe(self, world: World, step: Step) -> Observation:
         """What the reads show. Where something is due it may take effect between two of them; so
@@ -247,40 +233,18 @@ class _Game:
                 "state", f"a state with the digest {step.digest}", observation.projection
             )
         for journey in self.names.journeys:
-            shown = observation.projection[journey.name]
-            version = observation.versions[journey.journey_id]
-            before, last = self._shown.get(journey.name, ({}, version))
-            floor = self._versions.get(journey.journey_id, last)
-            if version < floor:
-                raise Mismatch("version", f"at least {floor}", version, ("observe-12",))
-            if before and before != shown and version == last:
-                raise Mismatch(
-                    "version", f"above {last}, since the state changed", version, ("observe-12",)
-                )
-            if before != shown:
-                self.transitions |= lifecycle_transition(before, shown)
-                moments = committed_moments(shown)
-                check_moments(self._moments.get(journey.name, {}), moments, self._looked, self._now)
-                self._moments[journey.name] = moments
-            self._compare_created(observation.created[journey.journey_id], journey, last)
-            self._shown[journey.name] = (shown, version)
-            self._versions[journey.journey_id] = version
-            if step.digest is not None:
-                self._settled[journey.journey_id] = version
-        self._looked = self._now
-
-    def _compare_created(self, found: Sequence[int], journey: NamedJourney, last: int) -> None:
-        """A reservation is created at a later version than any that was shown without it, and
-        keeps it."""
-        known = self._created.get(journey.name, [])
-        if list(found[: len(known)]) != known:
-            raise Mismatch("version", {"created_version": known}, found, ("reservation-02",))
-        fresh = found[len(known) :]
-        if journey.name in self._shown and any(version <= last for version in fresh):
-            raise Mismatch(
-                "version", f"created_version above {last}", list(fresh), ("reservation-02",)
+            seen = self._seen[journey.journey_id]
+            moved = seen.see_state(
+                observation.projection[journey.name],
+                observation.versions[journey.journey_id],
+                observation.created[journey.journey_id],
+                since=self._looked,
+                now=self._now,
+                certain=step.digest is not None,
             )
-        self._created[journey.name] = list(found)
+            if moved:
+                self.transitions.add(moved)
+        self._looked = self._now
 
     def _divergence(self, world: World, step: Step, mismatch: Mismatch) -> Divergence:
         expected_after = expected_states(self.vector)
@@ -299,6 +263,8 @@ class _Game:
             expected = {pointer: values[0] for pointer, values in found.items()}
             observed = {pointer: values[1] for pointer, values in found.items()}
         rests_on = self.vector.rests_on if step.rests_on is None else step.rests_on
+        if known and after is not None and _share(found, differences(known[-1], after)):
+            rests_on = tuple(number for number in rests_on if number not in CHANGE_NOTHING)
         return Divergence(
             step=self._step,
             action=_action(step),
@@ -319,12 +285,20 @@ RE_READS: Final = 3
 """How often a state that is not allowed, or does not last, is read again before it counts."""
 
 
-def lifecycle_transition(before: JsonValue, after: JsonValue) -> set[tuple[str, str]]:
-    """From which lifecycle state to which a journey's projection has moved, if it has."""
-    if not before:
-        return set()
-    states = (before["snapshot"]["lifecycle_state"], after["snapshot"]["lifecycle_state"])
-    return {states} if states[0] != states[1] else set()
+CHANGE_NOTHING: Final = frozenset(
+    ruling.number for ruling in load_rulings() if ruling.changes_nothing
+)
+"""The rulings that no change rests on: a change that did not come breaks the contract itself."""
+
+
+def _share(some: Iterable[str], others: Iterable[str]) -> bool:
+    """Whether a place is, or lies within, or holds one of other places."""
+    nested = [f"{pointer}/" for pointer in others]
+    return any(
+        f"{pointer}/".startswith(other) or other.startswith(f"{pointer}/")
+        for pointer in some
+        for other in nested
+    )
 
 
 def _tells_state(step: Step) -> bool:

@@ -19,6 +19,9 @@ class Ruling:
     """What it settles, in a few words."""
     text: str
     """The ruling itself, one paragraph."""
+    changes_nothing: bool = False
+    """Whether the requests that it is about change nothing by themselves, so that no other reading
+    of it explains why a change that was due did not come."""
 
 
 @cache
@@ -26,6 +29,11 @@ def load_rulings() -> tuple[Ruling, ...]:
     """Every ruling of the journey contract, by number."""
     source = resources.files(__package__).joinpath("rulings.toml").read_text(encoding="utf-8")
     return tuple(
-        Ruling(number=entry["number"], title=entry["title"], text=" ".join(entry["text"].split()))
+        Ruling(
+            number=entry["number"],
+            title=entry["title"],
+            text=" ".join(entry["text"].split()),
+            changes_nothing=entry.get("changes_nothing", False),
+        )
         for entry in tomllib.loads(source)["ruling"]
     )
