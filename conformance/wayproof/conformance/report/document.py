@@ -3,7 +3,7 @@
 from dataclasses import asdict
 
 from wayproof.conformance.report.failure import failure_text, sentence
-from wayproof.conformance.report.summary import Summary, by_clause, conclusion
+from wayproof.conformance.report.summary import Summary, conclusion
 from wayproof.conformance.run.verdict import Result
 from wayproof.conformance.vectors.format import JsonValue
 from wayproof.conformance.vectors.writer import to_json
@@ -31,10 +31,16 @@ def report_document(summary: Summary) -> dict[str, JsonValue]:
         "milliseconds": round(summary.seconds * 1000),
         "cut_short": summary.cut_short,
         "fresh": {"count": summary.fresh, "seed": summary.seed},
-        "clauses": {
-            clause: {"text": sentence(clause), "vectors": [result.id for result in results]}
-            for clause, results in by_clause(summary.failures).items()
-        },
+        "suspects": [
+            {
+                "clause": suspect.clause,
+                "text": sentence(suspect.clause),
+                "suspicion": round(suspect.suspicion, 3),
+                "failed": suspect.failed,
+                "passed": suspect.passed,
+            }
+            for suspect in summary.suspects
+        ],
         "results": [_result(result, summary.replay) for result in summary.results],
     }
 

@@ -17,7 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from wayproof.conformance.report import lifecycle
 from wayproof.conformance.report.failure import kind_in_words, sentence
-from wayproof.conformance.report.matrix import sections, spread, transitions
+from wayproof.conformance.report.matrix import ranked, sections, spread, suspects_of, transitions
 from wayproof.conformance.report.results import DivergenceTold, Entry, Report
 from wayproof.conformance.report.summary import CONFORMS, COULD_NOT_RUN
 from wayproof.conformance.report.text import shortened, writable
@@ -27,6 +27,9 @@ from wayproof.conformance.vectors.format import REMOVED, JsonValue
 
 MOST_DETAILED: Final = 100
 """How many results are told in full; of each broken clause one at least, if there are no more."""
+
+MOST_SUSPECTS: Final = 5
+"""How many of the clauses that the failures point at are told before them."""
 
 LONGEST_VALUE: Final = 600
 """The characters that are shown of one value of a table."""
@@ -64,6 +67,7 @@ class Group:
 
 def html_document(report: Report) -> str:
     """The page."""
+    report = ranked(report)
     told = [entry for verdict in _TOLD for entry in spread(report.having(verdict))]
     detailed = told[:MOST_DETAILED]
     detailed.sort(key=lambda entry: (_TOLD.index(entry.verdict), entry.id))
@@ -75,6 +79,7 @@ def html_document(report: Report) -> str:
     return writable(
         page.render(
             report=report,
+            suspects=suspects_of(report)[:MOST_SUSPECTS],
             tone=_TONES.get(report.end.exit_code, "failed"),
             verdicts=tuple(Verdict),
             detailed=detailed,

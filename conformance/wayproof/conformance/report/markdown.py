@@ -5,14 +5,17 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from wayproof.conformance.report.failure import sentence
 from wayproof.conformance.report.matrix import (
     DECLARED,
     FAILED,
     PASSED,
     SILENT,
     UNJUDGED,
+    ranked,
     sections,
     spread,
+    suspects_of,
 )
 from wayproof.conformance.report.results import Entry, Report
 from wayproof.conformance.report.summary import CONFORMS, COULD_NOT_RUN
@@ -21,6 +24,9 @@ from wayproof.conformance.run.verdict import Verdict
 
 LONGEST: Final = 65_536
 """The characters that a comment on GitHub can have."""
+
+MOST_SUSPECTS: Final = 3
+"""How many of the clauses that the failures point at are told."""
 
 LONGEST_FAILURE: Final = 3_000
 """The characters that are told of one failure."""
@@ -40,6 +46,7 @@ _TOLD: Final = (
 
 def markdown_document(report: Report) -> str:
     """The page: the verdict, a table by section, what failed, and last the times."""
+    report = ranked(report)
     page = "\n".join(_head(report))
     told = [entry for verdict in _TOLD for entry in spread(report.having(verdict))]
     shown = 0
@@ -66,6 +73,13 @@ def _head(report: Report) -> Iterator[str]:
         again = f"--fresh {report.header.fresh} --seed {report.header.seed}"
         yield f"<br>{report.header.fresh} of these are fresh; to see them again: `{again}`"
     yield ""
+    if found := suspects_of(report)[:MOST_SUSPECTS]:
+        yield "What the failures point at, the likeliest clause first:"
+        yield ""
+        for suspect in found:
+            counts = f"{suspect.failed} failed, {suspect.passed} passed"
+            yield f"- **{suspect.clause}** ({counts}): {sentence(suspect.clause)}"
+        yield ""
     yield "| clauses of the section | passed | failed | declared | not judged | no vector |"
     yield "|---|--:|--:|--:|--:|--:|"
     for section in sections(report):

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from wayproof.conformance.report.results import LIFECYCLE, Entry, Report
+from wayproof.conformance.report.suspicion import Suspect, likeliest_first, suspects
 from wayproof.conformance.run.verdict import Verdict
 from wayproof.spec.journey.clauses import SECTIONS, Clause, clauses
 from wayproof.spec.journey.vocabulary import LIFECYCLE_TRANSITIONS, LifecycleState
@@ -99,6 +100,25 @@ def sections(report: Report) -> tuple[Section, ...]:
         for title in SECTIONS
         if (held := tuple(row for row in rows if row.clause.section == title))
     )
+
+
+def suspects_of(report: Report) -> tuple[Suspect, ...]:
+    """The clauses that the failures of a run point at, the likeliest first."""
+    failed = (e.divergence.clauses for e in report.having(Verdict.FAIL) if e.divergence)
+    return suspects(failed, (entry.clauses for entry in report.having(Verdict.PASS)))
+
+
+def ranked(report: Report) -> Report:
+    """The report with the clauses of each failure in the order of suspicion."""
+    found = suspects_of(report)
+    return replace(report, entries=tuple(_ranked(entry, found) for entry in report.entries))
+
+
+def _ranked(entry: Entry, found: tuple[Suspect, ...]) -> Entry:
+    if entry.divergence is None:
+        return entry
+    clauses = likeliest_first(entry.divergence.clauses, found)
+    return replace(entry, divergence=replace(entry.divergence, clauses=clauses))
 
 
 def spread(entries: Iterable[Entry]) -> tuple[Entry, ...]:

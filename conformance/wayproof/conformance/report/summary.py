@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wayproof.conformance.protocol.backend import Hello
+from wayproof.conformance.report.suspicion import Suspect, likeliest_first, suspects
 from wayproof.conformance.report.words import several
 from wayproof.conformance.run.verdict import Result, Verdict
 
@@ -25,7 +26,9 @@ class Summary:
     counts: Mapping[Verdict, int]
     """All seven."""
     results: tuple[Result, ...]
-    """Everything but passes, by id."""
+    """Everything but passes, by id; the clauses of failures stand the likeliest first."""
+    suspects: tuple[Suspect, ...]
+    """The clauses that the failures point at, the likeliest first."""
     commands: int
     """Steps carried out, reads of the state not counted."""
     seconds: float
@@ -74,13 +77,18 @@ def summarize(
     """Count the results."""
     ordered = sorted(results, key=lambda result: result.id)
     found = Counter(result.verdict for result in ordered)
+    suspected = suspects(
+        (r.divergence.clauses for r in ordered if r.verdict is Verdict.FAIL and r.divergence),
+        (r.clauses for r in ordered if r.verdict is Verdict.PASS),
+    )
     return Summary(
         backend=backend,
         only=only,
         hello=hello,
         contract=contract,
         counts={verdict: found[verdict] for verdict in Verdict},
-        results=tuple(r for r in ordered if r.verdict is not Verdict.PASS),
+        results=tuple(_ranked(r, suspected) for r in ordered if r.verdict is not Verdict.PASS),
+        suspects=suspected,
         commands=sum(result.commands for result in ordered),
         seconds=seconds,
         cut_short=cut_short,
@@ -88,6 +96,13 @@ def summarize(
         seed=seed,
         replay=replay,
     )
+
+
+def _ranked(result: Result, suspected: tuple[Suspect, ...]) -> Result:
+    if result.divergence is None:
+        return result
+    clauses = likeliest_first(result.divergence.clauses, suspected)
+    return replace(result, divergence=replace(result.divergence, clauses=clauses))
 
 
 def conclusion(summary: Summary) -> str:
@@ -123,15 +138,6 @@ def conclusion(summary: Summary) -> str:
 def rulings_of(result: Result) -> tuple[int, ...]:
     """The rulings that a failure differs from; none if it breaks the contract itself."""
     return () if result.divergence is None else result.divergence.rests_on
-
-
-def by_clause(results: Iterable[Result]) -> dict[str, list[Result]]:
-    """The failures under each clause that they break, the most broken clause first."""
-    grouped: dict[str, list[Result]] = {}
-    for result in results:
-        for clause in result.divergence.clauses if result.divergence else ():
-            grouped.setdefault(clause, []).append(result)
-    return dict(sorted(grouped.items(), key=lambda entry: (-len(entry[1]), entry[0])))
 
 
 def _rulings(rulings: list[int]) -> str:

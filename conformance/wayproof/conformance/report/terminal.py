@@ -10,7 +10,6 @@ from wayproof.conformance.report.summary import (
     CONFORMS,
     COULD_NOT_RUN,
     Summary,
-    by_clause,
     conclusion,
 )
 from wayproof.conformance.report.words import several
@@ -18,6 +17,9 @@ from wayproof.conformance.run.verdict import Verdict
 
 TOLD_IN_FULL = 5
 """How many failures, and how many faults of the harness, are told in full."""
+
+SUSPECTS_SHOWN = 10
+"""How many of the clauses that failures point at are told."""
 
 _SERIOUS = (Verdict.STALE_KNOWN, Verdict.UNDECIDED, Verdict.HARNESS_FAULT)
 
@@ -28,8 +30,8 @@ def print_report(summary: Summary, console: Console) -> None:
     for result in failures[:TOLD_IN_FULL]:
         console.print(Text(failure_text(result, summary.replay)), soft_wrap=True)
         console.print()
-    if len(failures) > TOLD_IN_FULL:
-        _print_clauses(summary, console)
+    if len(failures) > 1 and summary.suspects:
+        _print_suspects(summary, console)
     for verdict in _SERIOUS:
         told = [result for result in summary.results if result.verdict is verdict]
         for result in told[:TOLD_IN_FULL]:
@@ -44,15 +46,20 @@ def print_report(summary: Summary, console: Console) -> None:
     console.print(Text(conclusion(summary), style=style), soft_wrap=True)
 
 
-def _print_clauses(summary: Summary, console: Console) -> None:
-    table = Table(title=f"All {len(summary.failures)} failures, by clause", title_justify="left")
+def _print_suspects(summary: Summary, console: Console) -> None:
+    number = several(len(summary.failures), "failure")
+    title = f"What the {number} point at, the likeliest clause first"
+    table = Table(title=title, title_justify="left")
     table.add_column("clause", overflow="fold")
-    table.add_column("vectors", justify="right")
-    table.add_column("says")
-    table.add_column("for example", overflow="fold")
-    for clause, results in by_clause(summary.failures).items():
-        table.add_row(clause, str(len(results)), escape(sentence(clause)), results[0].id)
+    table.add_column("failed", justify="right")
+    table.add_column("passed", justify="right")
+    table.add_column("says", overflow="fold")
+    for suspect in summary.suspects[:SUSPECTS_SHOWN]:
+        counts = str(suspect.failed), str(suspect.passed)
+        table.add_row(suspect.clause, *counts, escape(sentence(suspect.clause)))
     console.print(table)
+    if (more := len(summary.suspects) - SUSPECTS_SHOWN) > 0:
+        console.print(f"and {several(more, 'clause')} more; --json tells all of them")
     console.print()
 
 
