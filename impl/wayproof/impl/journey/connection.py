@@ -35,7 +35,8 @@ PRAGMAS: Final = (
 )
 """How every connection is set up, besides ``synchronous``."""
 
-LONGEST_PAUSE_SECONDS: Final = 0.0001
+LONGEST_PAUSE_SECONDS: Final = 0.002
+"""Between two attempts: who asks more often takes the processor from the one that is writing."""
 
 _UNAVAILABLE: Final = frozenset(
     {
