@@ -173,6 +173,14 @@ def test_the_vectors_about_its_clauses_come_first() -> None:
     assert sorted(v.id for v in ordered) == sorted(v.id for v in stories.STORIES)
 
 
+def test_every_topic_has_its_turn_before_one_has_a_second() -> None:
+    names = ("a/a/0001", "a/a/0002", "a/a/0003", "b/b/0001", "b/b/0002")
+    alike = [stories.story(name, *stories.RESERVED.steps) for name in names]
+    ordered = in_order(planted.candidate(planted.DEAD), alike)
+    told = [vector.id.removeprefix("hand/") for vector in ordered]
+    assert told == ["a/a/0001", "b/b/0001", "a/a/0002", "b/b/0002", "a/a/0003"]
+
+
 def test_all_vectors_are_played_if_that_is_wanted() -> None:
     outcome = play_all(planted.NEVER_BEGINS, enough=lambda kills: False)["never-begins"]
     beginning = [

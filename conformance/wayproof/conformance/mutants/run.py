@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing import get_context
@@ -85,16 +85,21 @@ def tags_of(vector: Vector) -> frozenset[str]:
 def in_order(candidate: Candidate, vectors: Iterable[Vector]) -> list[Vector]:
     """The vectors about the clause that a mutant was made for first, then those about its other
     clauses, then the rest. Those that are themselves about a clause come before those of which
-    only a step is, and short ones before long ones."""
+    only a step is; of alike ones first the shortest of every topic, then the next of each."""
     first, every = {candidate.clauses[0]}, set(candidate.clauses)
 
-    def key(vector: Vector) -> tuple[int, int, str]:
+    def distance(vector: Vector) -> int:
         own, tags = set(vector.clauses), tags_of(vector)
         told = (first & own, first & tags, every & own, every & tags)
-        distance = next((place for place, found in enumerate(told) if found), len(told))
-        return distance, len(vector.steps), vector.id
+        return next((place for place, found in enumerate(told) if found), len(told))
 
-    return sorted(vectors, key=key)
+    ranked: list[tuple[int, int, int, str, Vector]] = []
+    before: Counter[tuple[int, str]] = Counter()
+    for vector in sorted(vectors, key=lambda vector: (len(vector.steps), vector.id)):
+        place = distance(vector), vector.id.rpartition("/")[0]
+        ranked.append((place[0], before[place], len(vector.steps), vector.id, vector))
+        before[place] += 1
+    return [entry[-1] for entry in sorted(ranked, key=lambda entry: entry[:-1])]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
