@@ -113,7 +113,8 @@ def signature_of(vector: Vector) -> str:
     """What makes a vector unlike any other: its path of rules, and on which side of which bound
     each request lies, by the answers and the states that it led to."""
     parts = []
-    for label, step in zip(vector.origin.labels, vector.steps, strict=True):
+    labels = vector.origin.labels or ("",) * len(vector.steps)  # one written by hand has none
+    for label, step in zip(labels, vector.steps, strict=True):
         if isinstance(step, CallStep):
             parts.append([step.operation, label, canonical_json(step.arguments).decode()])
         elif isinstance(step, TickStep):

@@ -21,6 +21,7 @@ from wayproof.conformance.report.matrix import ranked, sections, spread, suspect
 from wayproof.conformance.report.results import DivergenceTold, Entry, Report
 from wayproof.conformance.report.summary import CONFORMS, COULD_NOT_RUN
 from wayproof.conformance.report.text import shortened, writable
+from wayproof.conformance.report.words import several
 from wayproof.conformance.run.verdict import Verdict
 from wayproof.conformance.vectors.changes import differences
 from wayproof.conformance.vectors.format import REMOVED, JsonValue
@@ -174,6 +175,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "sentence": sentence,
+        "several": several,
         "kind": kind_in_words,
         "json": text_of,
         "pretty": pretty,
