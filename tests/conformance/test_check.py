@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -422,6 +423,18 @@ def test_failures_point_at_what_is_at_stake_wherever_something_fails() -> None:
     named = [result.divergence.clauses for result in told.failures if result.divergence]
     assert all(clauses[0] == "reservation-01" for clauses in named)
     assert any("access-01" in clauses for clauses in named)
+
+
+def test_faults_of_the_harness_point_at_clauses_too() -> None:
+    broke = replace(failure(1, ()), verdict=Verdict.HARNESS_FAULT, divergence=None)
+    told = summarize(
+        [replace(broke, at_stake=("counter-01",)), replace(broke, id="a/b/0002")],
+        backend="x",
+        hello=Hello(name="x", version="1", capabilities=()),
+        contract="journey/1",
+        seconds=1,
+    )
+    assert [(s.clause, s.failed) for s in told.suspects] == [("counter-01", 1)]
 
 
 # Who runs the tests in the background of a script has them, and all that they start, ignore these.

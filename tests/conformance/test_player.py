@@ -90,6 +90,8 @@ def test_a_fault_of_the_adapter_is_not_held_against_the_backend(fake: type[fakes
     assert result.verdict is Verdict.HARNESS_FAULT
     assert result.divergence is None
     assert "at step 1 of 5, call start" in result.note
+    assert result.at_stake == stories.RESERVED.clauses != ()
+    assert f"at stake    {result.at_stake[0]}: " in failure_text(result, "wayproof check")
 
 
 def test_the_traceback_of_an_adapter_that_raises_is_kept() -> None:

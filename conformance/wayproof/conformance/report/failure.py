@@ -66,6 +66,8 @@ def _lines(result: Result, command: str) -> Iterator[str]:
         yield _line("because", result.note)
     if result.divergence is not None:
         yield from _divergence_lines(result.divergence)
+    for clause in result.at_stake[:CLAUSES_SHOWN]:
+        yield _line("at stake", f"{clause}: {sentence(clause)}")
     for line in result.trace.splitlines():
         yield f"  | {line}"
     if result.vector is not None:

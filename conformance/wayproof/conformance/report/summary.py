@@ -28,7 +28,7 @@ class Summary:
     results: tuple[Result, ...]
     """Everything but passes, by id; the clauses of failures stand the likeliest first."""
     suspects: tuple[Suspect, ...]
-    """The clauses that the failures point at, the likeliest first."""
+    """The clauses that failures and faults of the harness point at, the likeliest first."""
     commands: int
     """Steps carried out, reads of the state not counted."""
     seconds: float
@@ -61,6 +61,9 @@ class Summary:
         return CONFORMS
 
 
+_BAD = (Verdict.FAIL, Verdict.HARNESS_FAULT)
+
+
 def summarize(
     results: Iterable[Result],
     *,
@@ -78,7 +81,11 @@ def summarize(
     ordered = sorted(results, key=lambda result: result.id)
     found = Counter(result.verdict for result in ordered)
     suspected = suspects(
-        (r.divergence.clauses for r in ordered if r.verdict is Verdict.FAIL and r.divergence),
+        (
+            r.divergence.clauses if r.divergence else r.at_stake
+            for r in ordered
+            if r.verdict in _BAD
+        ),
         (r.clauses for r in ordered if r.verdict is Verdict.PASS),
     )
     return Summary(
@@ -100,7 +107,7 @@ def summarize(
 
 def _ranked(result: Result, suspected: tuple[Suspect, ...]) -> Result:
     if result.divergence is None:
-        return result
+        return replace(result, at_stake=likeliest_first(result.at_stake, suspected))
     clauses = likeliest_first(result.divergence.clauses, suspected)
     return replace(result, divergence=replace(result.divergence, clauses=clauses))
 

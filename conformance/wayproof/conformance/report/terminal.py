@@ -30,8 +30,6 @@ def print_report(summary: Summary, console: Console) -> None:
     for result in failures[:TOLD_IN_FULL]:
         console.print(Text(failure_text(result, summary.replay)), soft_wrap=True)
         console.print()
-    if len(failures) > 1 and summary.suspects:
-        _print_suspects(summary, console)
     for verdict in _SERIOUS:
         told = [result for result in summary.results if result.verdict is verdict]
         for result in told[:TOLD_IN_FULL]:
@@ -39,6 +37,8 @@ def print_report(summary: Summary, console: Console) -> None:
             console.print()
         if len(told) > TOLD_IN_FULL:
             console.print(f"and {len(told) - TOLD_IN_FULL} {verdict} more\n")
+    if bad := len(failures) + summary.counts[Verdict.HARNESS_FAULT]:
+        _print_suspects(summary, bad, console)
     _print_counts(summary, console)
     style = {CONFORMS: "bold green", COULD_NOT_RUN: "bold yellow"}.get(
         summary.exit_code, "bold red"
@@ -46,9 +46,10 @@ def print_report(summary: Summary, console: Console) -> None:
     console.print(Text(conclusion(summary), style=style), soft_wrap=True)
 
 
-def _print_suspects(summary: Summary, console: Console) -> None:
-    number = several(len(summary.failures), "failure")
-    title = f"What the {number} point at, the likeliest clause first"
+def _print_suspects(summary: Summary, bad: int, console: Console) -> None:
+    if bad == 1 or not summary.suspects:
+        return  # one failure is told in full, and says as much
+    title = f"What the {bad} failures point at, the likeliest clause first"
     table = Table(title=title, title_justify="left")
     table.add_column("clause", overflow="fold")
     table.add_column("failed", justify="right")

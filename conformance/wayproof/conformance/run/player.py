@@ -62,6 +62,7 @@ def play(vector: Vector, backend: Backend, capabilities: Collection[str]) -> Res
     started = time.perf_counter()
     game = _Game(vector)
     note, trace = "", ""
+    at_stake: tuple[str, ...] = ()
     try:
         world = guarded(lambda: backend.open(vector.id, _setup(vector)))
         with _closing(world):
@@ -70,6 +71,7 @@ def play(vector: Vector, backend: Backend, capabilities: Collection[str]) -> Res
     except HarnessFault as fault:
         verdict = Verdict.HARNESS_FAULT
         note, trace = f"{fault.message}, at {game.place()}", fault.trace
+        at_stake = game.at_stake()
     except (StoreUnavailable, UnknownName) as reason:
         verdict, note = Verdict.UNDECIDED, f"{reason}, at {game.place()}"
     return replace(
@@ -77,6 +79,7 @@ def play(vector: Vector, backend: Backend, capabilities: Collection[str]) -> Res
         verdict=verdict,
         divergence=game.divergence,
         note=note,
+        at_stake=at_stake,
         trace=trace,
         transitions=tuple(sorted(game.transitions)),
         commands=game.commands,
@@ -117,6 +120,10 @@ class _Game:
             return "the opening"
         step = self.vector.steps[self._step]
         return f"step {self._step + 1} of {len(self.vector.steps)}, {_action(step)}"
+
+    def at_stake(self) -> tuple[str, ...]:
+        """What the step is about that the play has come to; nothing before the first."""
+        return self._clauses(self.vector.steps[self._step]) if self._step >= 0 else ()
 
     def _carry_out(self, world: World, step: Step) -> None:
         if isinstance(step, CallStep):

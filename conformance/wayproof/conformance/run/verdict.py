@@ -62,6 +62,8 @@ class Result:
     divergence: Divergence | None = None
     note: str = ""
     """Why it does not apply, is undecided, or could not be judged."""
+    at_stake: tuple[str, ...] = ()
+    """What the step is about that could not be judged, if the adapter broke."""
     trace: str = ""
     """The adapter's traceback, if it broke."""
     commands: int = 0
