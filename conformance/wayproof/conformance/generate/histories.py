@@ -9,6 +9,8 @@ from wayproof.conformance.generate.phrases import (
     BEGUN,
     LAPSE,
     ambiguous,
+    child,
+    finish,
     group,
     reserve,
     transmit,
@@ -260,6 +262,7 @@ def histories() -> Iterator[Draft]:
             title=title,
         )
     yield _shared_retries()
+    yield from _read_again()
     yield from _huge()
     yield from _last_hour()
 
@@ -283,6 +286,38 @@ def _shared_retries() -> Draft:
         focus=len(BEGUN),
         title="the retries of all calls share one counter",
     )
+
+
+def _read_again() -> Iterator[Draft]:
+    """What a read answered is old after two changes that leave its sums as they were. Nothing is
+    read between them, so that what was kept of the first read could still be answered."""
+    runs = owned("list_workflow_runs")
+    two = (child(1, 1, "decomposition"), runs, child(2, 1, "decomposition"))
+    snapshot = owned("snapshot")
+    reservations = owned("list_reservations", after=0, limit=10)
+    stories: dict[str, tuple[str, Script]] = {
+        "as many runs are active, but others": (
+            "run",
+            (*two, finish(2, "completed"), runs),
+        ),
+        "as much is reserved, but by another": (
+            "reservation",
+            (reserve(1, 30), reservations, reserve(2, 30), unsent(1), reservations),
+        ),
+        "the totals are the same, the version is not": (
+            "reservation",
+            (reserve(1, 30), snapshot, reserve(2, 30), unsent(2), snapshot),
+        ),
+    }
+    for title, (family, script) in stories.items():
+        yield Draft(
+            family=family,
+            topic="read-again",
+            setting=settings.ORDINARY,
+            script=(*BEGUN, *script),
+            focus=len(BEGUN) + len(script) - 1,
+            title=title,
+        )
 
 
 def _huge() -> Iterator[Draft]:

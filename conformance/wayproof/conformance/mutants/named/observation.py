@@ -153,7 +153,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             _observation(
                 "runs = tuple(_run_snapshot(tx.row, run) for run in _runs(tx))",
-                """key = (id(tx.connection), tx.row.journey_id)
+                """key = tx.row.journey_id
     count = tx.row.active_runs
     if _KEPT.get(key, (None,))[0] != count:
         _KEPT[key] = (count, tuple(_run_snapshot(tx.row, run) for run in _runs(tx)))
