@@ -85,7 +85,7 @@ def test_vectors_are_chosen_like_other_tests(played: Pytest) -> None:
     ("options", "message"),
     [
         (["--wayproof-backend=sqlit"], "no backend is called 'sqlit'"),
-        (["--wayproof-backend=python:nothing:X"], "nothing cannot be imported"),
+        (["--wayproof-backend=python:nothing:X"], "there is no module nothing"),
         (["--wayproof-backend=model", "--wayproof-only=x/*"], "no vector's id fits 'x/*'"),
         (["--wayproof-backend=model", "--wayproof-known=none"], "No such file"),
     ],
