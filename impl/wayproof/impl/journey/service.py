@@ -20,6 +20,7 @@ from wayproof.impl.journey.sweeps import due_journeys, sweep_journey
 from wayproof.impl.journey.transaction import open_authorized, open_key
 from wayproof.spec.journey.definitions import Registry
 from wayproof.spec.journey.operations import OPERATIONS
+from wayproof.spec.journey.records import ExecutionAccess
 from wayproof.spec.journey.refusals import Refusal
 from wayproof.spec.journey.requests import JourneyRequest, JourneyStartRequest
 from wayproof.spec.journey.validation import decode
@@ -95,6 +96,20 @@ class JourneyService:
             lambda: due_journeys(self._connection, self._namespace, now)
         ):
             self._turns.write(partial(self._sweep, journey, now))
+
+    def sweep_one(self, access: ExecutionAccess, journey_id: str, *, now: int) -> None:
+        """Let everything that is due at ``now`` in one journey take effect.
+
+        Raises:
+            Refusal: ``journey_not_found``, as for every request that names a journey, or
+                ``persistence_unavailable``; nothing was changed then.
+        """
+        opened = partial(
+            open_authorized, self._connection, self._namespace, access, journey_id, now
+        )
+        due_at = self._turns.read(lambda: opened().row.due_at)
+        if due_at is not None and due_at <= now:
+            self._turns.write(lambda: sweep_journey(opened()))
 
     def _serve(self, handler: Callable[..., Any], request: JourneyRequest, now: int) -> Reply:
         tx = open_authorized(
