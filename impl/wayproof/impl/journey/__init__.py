@@ -4,8 +4,9 @@
         service = store.namespace("production", registry=registry)
         reply = service.call("start", arguments, now=clock.now())
 
-Begin with ``service.py``; every file after it is one part of the contract. A non-production seam
-by the contract's own words: no accepted semantic compiler stands behind its references.
+Begin with ``service.py``; every file after it is one part of the contract. ``port.py`` is the
+asynchronous port over it, with waits. A non-production seam by the contract's own words: no
+accepted semantic compiler stands behind its references.
 """
 
 from wayproof.impl.journey.clock import SystemClock
@@ -15,6 +16,8 @@ from wayproof.impl.journey.errors import (
     StoreUnavailableError,
     StoreVersionError,
 )
+from wayproof.impl.journey.handle import JourneyHandle
+from wayproof.impl.journey.port import PortClosedError, SqliteJourneyPort, open_port
 from wayproof.impl.journey.replies import Answered, Refused, Reply
 from wayproof.impl.journey.service import JourneyService
 from wayproof.impl.journey.store import ADVERTISED, SqliteJourneyStore
@@ -23,12 +26,16 @@ __all__ = [
     "ADVERTISED",
     "Answered",
     "ForeignFileError",
+    "JourneyHandle",
     "JourneyService",
+    "PortClosedError",
     "Refused",
     "Reply",
+    "SqliteJourneyPort",
     "SqliteJourneyStore",
     "StoreError",
     "StoreUnavailableError",
     "StoreVersionError",
     "SystemClock",
+    "open_port",
 ]
