@@ -9,7 +9,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
-from tests.impl.clients import ACCESS, NOW, REGISTRY, serving, start_request
+import pytest
+from tests.impl.clients import ACCESS, NOW, REGISTRY, Client, serving, start_request
 
 from wayproof.impl.journey import JourneyService, SqliteJourneyPort, open_port
 from wayproof.spec.journey.records import ExecutionAccess
@@ -91,3 +92,22 @@ def serving_elsewhere(path: Path) -> Iterator[JourneyService]:
 
     with forked(serve) as (pipe, _):
         yield cast(JourneyService, _Remote(pipe))
+
+
+def completed(client: Client) -> None:
+    """Let a journey that runs complete."""
+    for run_id in client.runs:
+        client.owner("finish_workflow_run", workflow_run_id=run_id, outcome="completed")
+    client.owner("complete_journey")
+
+
+def counted_looks(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    looks: list[str] = []
+    sweep_one = JourneyService.sweep_one
+
+    def counting(self: JourneyService, access: Any, journey_id: str, *, now: int) -> None:
+        looks.append(journey_id)
+        sweep_one(self, access, journey_id, now=now)
+
+    monkeypatch.setattr(JourneyService, "sweep_one", counting)
+    return lambda: len(looks)

@@ -118,6 +118,7 @@ async def open_port(
         closing = executor.submit(resources.close)
         executor.shutdown(wait=False)
         await asyncio.shield(asyncio.wrap_future(closing))
+        executor.shutdown()  # its thread has nothing left to do, and is gone at once
 
 
 class SqliteJourneyPort:
