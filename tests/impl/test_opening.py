@@ -2,6 +2,7 @@ import sqlite3
 import threading
 from contextlib import closing
 from multiprocessing import get_context
+from multiprocessing.queues import Queue
 from pathlib import Path
 
 import pytest
@@ -189,6 +190,36 @@ def test_a_store_is_made_while_another_process_looks_at_the_file(tmp_path: Path)
             begun(service)
         timer.join()
     assert rows(path, "SELECT count(*) FROM journeys") == [(1,)]
+
+
+def look(path: Path, found: "Queue[int]") -> None:
+    """Count the journeys, as another program does that opens the store and closes it again."""
+    with closing(sqlite3.connect(path)) as connection:
+        found.put(connection.execute("SELECT count(*) FROM journeys").fetchone()[0])
+
+
+def test_who_opens_a_store_twice_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+    """A process drops all its locks on a file when it closes any descriptor of it. Without them
+    another process takes itself for the last one, and removes the log that this one goes on with.
+    """
+    path = tmp_path / "store.db"
+    context = get_context("spawn")
+    found: Queue[int] = context.Queue()
+    counts = []
+    with serving(path) as service:
+        begun(service, "first")
+        SqliteJourneyStore(path).close()
+        for key in ("second", "third"):
+            other = context.Process(target=look, args=(path, found))
+            other.start()
+            counts.append(found.get(timeout=60))
+            other.join()
+            begun(service, key)
+        other = context.Process(target=look, args=(path, found))
+        other.start()
+        counts.append(found.get(timeout=60))
+        other.join()
+    assert counts == [1, 2, 3]
 
 
 def test_a_namespace_cannot_be_promised_what_the_store_does_not_do(tmp_path: Path) -> None:

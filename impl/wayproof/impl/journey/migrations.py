@@ -7,8 +7,8 @@ version while it still has a rollback journal, in one commit, before it turns to
 
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import Final
 
 from wayproof.impl.journey.connection import Turns
 from wayproof.impl.journey.errors import (
@@ -17,9 +17,6 @@ from wayproof.impl.journey.errors import (
     StoreVersionError,
 )
 from wayproof.impl.journey.schema import APPLICATION_ID
-
-_HEADER_BYTES: Final = 100
-_MAGIC: Final = b"SQLite format 3\x00"
 
 
 def inspect(path: Path, known: int, patience_seconds: float) -> None:
@@ -36,21 +33,34 @@ def inspect(path: Path, known: int, patience_seconds: float) -> None:
     try:
         if not path.exists() or path.stat().st_size == 0:
             return
-        with path.open("rb") as file:
-            header = file.read(_HEADER_BYTES)
         log = path.with_name(path.name + "-wal")
         logged = log.exists() and log.stat().st_size > 0
     except OSError as error:
         raise StoreUnavailableError(f"the store cannot be read: {error.strerror}") from error
-    if len(header) < _HEADER_BYTES or not header.startswith(_MAGIC):
-        raise ForeignFileError("the file is not a SQLite database")
-    if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
+    application_id, found = _header(path)
+    if application_id != APPLICATION_ID:
         raise ForeignFileError("the database is not a journey store")
-    found = int.from_bytes(header[60:64], "big")
     if logged and found <= known:
         found = _logged_version(path, patience_seconds)
     if found > known:
         raise StoreVersionError(found, known)
+
+
+def _header(path: Path) -> tuple[int, int]:
+    """The application id and the version in the file itself.
+
+    SQLite has to read them: whoever opens and closes the file beside SQLite drops every lock that
+    the process holds on it, and with them the log of a store that is already open here.
+    """
+    uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+    try:
+        with closing(sqlite3.connect(uri, uri=True)) as connection:
+            (application_id,) = connection.execute("PRAGMA application_id").fetchone()
+            return application_id, _version(connection)
+    except sqlite3.OperationalError as error:
+        raise StoreUnavailableError(f"the store cannot be read: {error}") from error
+    except sqlite3.DatabaseError as error:
+        raise ForeignFileError("the file is not a SQLite database") from error
 
 
 def _logged_version(path: Path, patience_seconds: float) -> int:
