@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from wayproof.conformance.generate.files import VECTOR_FOLDER, vector_files
+from wayproof.conformance.golden.files import GOLDEN_FOLDER, golden_files
 from wayproof.conformance.progress import Progress, untold
 from wayproof.conformance.publish.pages import page_files
 from wayproof.conformance.publish.schemas import SCHEMA_FOLDER, schema_files
@@ -26,6 +27,7 @@ class Generator:
 GENERATORS: Final[list[Generator]] = [
     Generator(name="schemas", files=lambda _: schema_files(), folders=(SCHEMA_FOLDER,)),
     Generator(name="pages", files=lambda _: page_files()),
+    Generator(name="golden bytes", files=lambda _: golden_files(), folders=(GOLDEN_FOLDER,)),
     Generator(name="vectors", files=vector_files, folders=(VECTOR_FOLDER,)),
 ]
 """Every generator, in the order in which they run."""
