@@ -69,6 +69,16 @@ _ARGUMENTS: dict[str, dict[str, Any]] = {
     },
     "heartbeat": {**_OWNER, "lease_milliseconds": 60_000},
     "begin_journey": _OWNER,
+    "list_dispatch_intents": {**_JOURNEY, **_PAGE, "open_only": True},
+    "acknowledge_dispatch": {**_OWNER, "workflow_run_id": "run-1"},
+    "claim_dispatched_run": {**_OWNER, "workflow_run_id": "run-1"},
+    "request_input": {**_OWNER, "operation_id": "pause-1", "workflow_run_id": "run-1"},
+    "submit_input": {
+        **_JOURNEY,
+        "workflow_run_id": "run-1",
+        "input_request_id": "input-1",
+        "option_id": "plain",
+    },
     "start_workflow_run": {
         **_OWNER,
         "operation_id": "run-start-1",

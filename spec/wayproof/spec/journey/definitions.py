@@ -7,12 +7,13 @@ that of a sequence registry of version 3, reduced to what execution depends on.
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from wayproof.spec.journey.constraints import MAXIMUM_IDENTIFIER, Identifier, Items
+from wayproof.spec.journey.constraints import MAXIMUM_IDENTIFIER, Identifier, Items, Reference
 from wayproof.spec.journey.records import STRICT
 from wayproof.spec.journey.vocabulary import (
     DEFINITION_CAPABILITIES,
     POLICY_CAPABILITIES,
     Capability,
+    TransitionType,
 )
 
 
@@ -27,23 +28,53 @@ class WorkflowDeclaration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ContextVariable:
+    """One variable that an option sets for the stages after it."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
+
+    name: Identifier
+    value: Reference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OptionDeclaration:
-    """One option of a transition; valid only for ``sequence``, if it names one."""
+    """One option of a transition; valid only for ``sequence``, if it names one.
+
+    ``route_to`` is a later stage: its transition, or a workflow of it. Steps between are skipped
+    then; without it the next step follows (ruling 55).
+    """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     id: Identifier
     sequence: Identifier | None = None
+    route_to: Identifier | None = None
+    context_variables: Annotated[tuple[ContextVariable, ...], Items(32)] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransitionDeclaration:
-    """One choice that a caller makes."""
+    """What stands between two stages: by default a choice that a caller makes.
+
+    Options belong to a ``user_choice_context``, and only to it; ``route_to``, the workflow whose
+    session is opened, to a ``chat_session``.
+    """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     id: Identifier
-    options: Annotated[tuple[OptionDeclaration, ...], Items(64, minimum=1)]
+    transition_type: TransitionType = TransitionType.USER_CHOICE_CONTEXT
+    options: Annotated[tuple[OptionDeclaration, ...], Items(64)] = ()
+    route_to: Identifier | None = None
+
+    def __post_init__(self) -> None:
+        is_choice = self.transition_type is TransitionType.USER_CHOICE_CONTEXT
+        if is_choice != bool(self.options):
+            raise ValueError("options go with a user_choice_context, and only with it")
+        is_session = self.transition_type is TransitionType.CHAT_SESSION
+        if is_session != (self.route_to is not None):
+            raise ValueError("route_to goes with a chat_session, and only with it")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +162,7 @@ def resolve_definition(registry: Registry, sequence_id: str) -> ResolvedDefiniti
     entrypoints = [e for e in registry.entrypoints if e.sequence == sequence_id]
     transitions = {e.transition for e in entrypoints} | {s.transition for s in sequence.steps}
     workflows = {workflow for step in sequence.steps for workflow in step.workflows}
+    workflows |= {t.route_to for t in registry.transitions if t.id in transitions and t.route_to}
     return ResolvedDefinition(
         sequence=sequence,
         entrypoints=tuple(sorted(entrypoints, key=lambda e: e.id)),

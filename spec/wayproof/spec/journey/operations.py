@@ -66,9 +66,10 @@ COMMON_RULES: Final[tuple[str, ...]] = (
     "journey_terminal, or journey_cancelling. deadline_expired, journey_terminal, and every "
     "budget, counter and recovery refusal carry {outcome: OutcomeSummary} as detail.",
     "Ending a journey, by whatever transition: finished_at = now; accounting_deadline_utc = "
-    "finished_at + accounting_settlement_grace_seconds; every active run becomes quarantined "
-    "with finished_at = now; if every reservation is already reconciled or "
-    "released_untransmitted (or there is none), accounting becomes settled in the same commit.",
+    "finished_at + accounting_settlement_grace_seconds; every unfinished run becomes "
+    "quarantined with finished_at = now, and every open dispatch intent suppressed; if every "
+    "reservation is already reconciled or released_untransmitted (or there is none), "
+    "accounting becomes settled in the same commit.",
     "Whenever a reservation changes while the journey is terminal and accounting is pending, "
     "and every reservation is now reconciled or released_untransmitted, accounting becomes "
     "settled in the same commit. An expired_conservatively reservation keeps it pending until "
@@ -78,6 +79,25 @@ COMMON_RULES: Final[tuple[str, ...]] = (
     "settled if every reservation is reconciled or released_untransmitted, else "
     "settlement_failed. settled_at = now. From then on no reservation, token total or status "
     "changes.",
+    "Entering the stage at a position, always inside one commit: a step of workflows, and a "
+    "chat_session by the workflow that it routes to, gets one run for each member in order; "
+    "these claim workflow_run_starts, all or none (otherwise the journey ends budget_exceeded "
+    "and nothing of the commit remains but that). A user_choice_context gets one run without "
+    "a workflow: waiting, with a new input_request_id; completed with the option, if start "
+    "chose one. A workflow_complete gets one completed run. Behind a run that is completed at "
+    "once the next stage is entered in the same commit. current_stage = the stage that was "
+    "entered last; created_at = now, and for what is not queued started_at = now.",
+    "The next stage is the following step; behind a chosen option with route_to it is the "
+    "first later step that is that transition or has that workflow as a member. An option "
+    "whose route_to no later step of the sequence has is not offered by it.",
+    "Advancement: runs of a stage are all with its sequence_position. Once none of them is "
+    "unfinished, none has failed without a repair that supersedes it, and it is the stage that "
+    "was entered last, the commit that brought this about enters the next stage, if there is "
+    "one. A workflow's run is then queued, with one recorded dispatch intent of cause start. "
+    "Purpose advancement; parent is the run whose end it was, behind a run that completed at "
+    "once that run.",
+    "A dispatch intent is open while it is recorded or acknowledged. A queued run has exactly "
+    "one open intent, no other run has one.",
     "A fencing token is live if it is the latest that was granted for the journey and now < the "
     "owner lease's expiry. Any other token is refused with fenced.",
     "A group is all transmissions of one invocation whose idempotency is authoritative; every "
@@ -237,7 +257,9 @@ _CATALOGUE: Final[tuple[Operation, ...]] = (
             "snapshot unchanged.",
             "pending or running becomes cancelling, with the reason code, "
             "cancellation_requested_at = now, cancellation_deadline_utc = now + "
-            "cancellation_grace_seconds. cancelled is always a later commit.",
+            "cancellation_grace_seconds. Every queued or waiting run becomes stopped with "
+            "finished_at = now, every open dispatch intent suppressed. cancelled is always a "
+            "later commit.",
         ),
         refusals=(*_DECODE, R.UNSUPPORTED_CANCELLATION_REASON, R.JOURNEY_NOT_FOUND),
         capability=C.COOPERATIVE_CANCELLATION,
@@ -290,14 +312,118 @@ _CATALOGUE: Final[tuple[Operation, ...]] = (
         reply=records.WorkflowRunsStarted,
         effects=(
             "A journey that has begun, whatever became of it, answers the recorded run ids.",
-            "Claim one workflow_run_starts for each member of the entry stage, all or none; "
-            "otherwise the journey ends budget_exceeded from pending.",
-            "Create one active run for each member, in order: purpose entry, no parent, "
-            "sequence_position and member_ordinal from the pinned definition, started_at = now. "
-            "The journey becomes running, started_at = now, current_stage = the entry stage.",
+            "Enter the entry stage; without room for its members the journey ends "
+            "budget_exceeded from pending. A workflow's run is active there; behind a transition "
+            "that start has passed it is queued, as by any advancement. Purpose entry for all.",
+            "The journey becomes running, started_at = now.",
         ),
         refusals=(*_READ, R.FENCED, *_STOP, R.WORKFLOW_RUN_START_LIMIT_EXHAUSTED),
         capability=C.DURABLE_LIFECYCLE,
+    ),
+    Operation(
+        name="list_dispatch_intents",
+        actor=Actor.WORKER,
+        summary="Read the outbox of a journey.",
+        request=requests.ListDispatchIntentsRequest,
+        reply=records.DispatchIntentListing,
+        mutates=False,
+        effects=(
+            "Answer those with ordinal > after, with open_only the open ones among them, by "
+            "ordinal, at most limit.",
+        ),
+        refusals=_READ,
+        capability=C.DURABLE_DISPATCH,
+    ),
+    Operation(
+        name="acknowledge_dispatch",
+        actor=Actor.WORKER,
+        summary="Acknowledge that an intent was received.",
+        request=requests.AcknowledgeDispatchRequest,
+        reply=records.DispatchReading,
+        effects=(
+            "The run's latest intent becomes acknowledged if it is recorded; one that is "
+            "acknowledged or claimed stays as it is. The intent remains open until the run is "
+            "taken over.",
+        ),
+        refusals=(
+            *_READ,
+            R.UNKNOWN_WORKFLOW_RUN,
+            R.UNKNOWN_DISPATCH_INTENT,
+            R.FENCED,
+            *_STOP,
+        ),
+        capability=C.DURABLE_DISPATCH,
+    ),
+    Operation(
+        name="claim_dispatched_run",
+        actor=Actor.WORKER,
+        summary="Take over the run that an intent names.",
+        request=requests.ClaimDispatchedRunRequest,
+        reply=records.DispatchClaimed,
+        effects=(
+            "If the run's latest intent is open, it becomes claimed and the run active; "
+            "started_at = now, if it was not started before. newly_claimed is true.",
+            "If it is claimed, nothing changes: the run's state is answered, newly_claimed false.",
+            "No counter is claimed again.",
+        ),
+        refusals=(
+            *_READ,
+            R.UNKNOWN_WORKFLOW_RUN,
+            R.UNKNOWN_DISPATCH_INTENT,
+            R.FENCED,
+            *_STOP,
+        ),
+        capability=C.DURABLE_DISPATCH,
+    ),
+    Operation(
+        name="request_input",
+        actor=Actor.WORKER,
+        summary="Pause a run until an input or a review.",
+        request=requests.RequestInputRequest,
+        reply=records.InputRequested,
+        effects=(
+            "A known operation id answers its recorded reply if operation and inputs (all but "
+            "access and token) are equal, else operation_conflict.",
+            "The active run becomes waiting, with a new input_request_id. The journey stays "
+            "running, its deadline as it is.",
+        ),
+        refusals=(
+            *_READ,
+            R.OPERATION_CONFLICT,
+            R.UNKNOWN_WORKFLOW_RUN,
+            R.FENCED,
+            *_STOP,
+            R.WORKFLOW_RUN_FINISHED,
+            R.WORKFLOW_RUN_NOT_ACTIVE,
+        ),
+        capability=C.DURABLE_DISPATCH,
+    ),
+    Operation(
+        name="submit_input",
+        actor=Actor.CALLER,
+        summary="Answer the input request for which a run waits.",
+        request=requests.SubmitInputRequest,
+        reply=records.InputAccepted,
+        effects=(
+            "An answered input request answers its recorded reply if the option is equal, else "
+            "input_conflict.",
+            "A transition's run needs an option that its pinned transition offers to this "
+            "sequence, a paused workflow run takes none; else invalid_route_choice. No fencing "
+            "token and no owner lease is needed.",
+            "A transition's run becomes completed, with the option, and the journey advances.",
+            "A paused workflow run becomes queued, with one recorded dispatch intent of cause "
+            "resume; it is the same run, and claims no counter.",
+        ),
+        refusals=(
+            *_READ,
+            R.INPUT_CONFLICT,
+            R.INVALID_ROUTE_CHOICE,
+            R.UNKNOWN_WORKFLOW_RUN,
+            R.UNKNOWN_INPUT_REQUEST,
+            *_STOP,
+            R.WORKFLOW_RUN_START_LIMIT_EXHAUSTED,
+        ),
+        capability=C.DURABLE_DISPATCH,
     ),
     Operation(
         name="start_workflow_run",
@@ -308,13 +434,15 @@ _CATALOGUE: Final[tuple[Operation, ...]] = (
         effects=(
             "A known operation id answers its recorded reply if operation and inputs (all but "
             "access and token) are equal, else operation_conflict.",
-            "decomposition needs an active parent (else workflow_run_finished); repair needs a "
+            "decomposition needs an active parent (else workflow_run_finished, or "
+            "workflow_run_not_active for a queued or waiting one); repair needs a "
             "failed parent that no repair superseded (else parent_not_failed); refinement takes "
             "any parent of the journey.",
             "Claim workflow_run_starts, and workflow_repair_starts for a repair or "
             "app_refinement_starts for a refinement: all or none, checked in policy order.",
             "Create an active run with the parent's stage_id, sequence_position and "
-            "member_ordinal, started_at = now. A repair marks its parent superseded.",
+            "member_ordinal, created_at = started_at = now. A repair marks its parent "
+            "superseded.",
         ),
         refusals=(
             *_READ,
@@ -323,6 +451,7 @@ _CATALOGUE: Final[tuple[Operation, ...]] = (
             R.FENCED,
             *_STOP,
             R.WORKFLOW_RUN_FINISHED,
+            R.WORKFLOW_RUN_NOT_ACTIVE,
             R.PARENT_NOT_FAILED,
             R.WORKFLOW_RUN_START_LIMIT_EXHAUSTED,
             R.WORKFLOW_REPAIR_LIMIT_EXHAUSTED,
@@ -339,9 +468,13 @@ _CATALOGUE: Final[tuple[Operation, ...]] = (
         effects=(
             "A run that is completed or failed answers its reading if the outcome is the same, "
             "else operation_conflict; a stopped run answers its reading.",
-            "While running the run becomes completed or failed; while cancelling it becomes "
-            "stopped, whatever the outcome, and its output is quarantined. finished_at = now. "
-            "The journey's lifecycle state does not change by this.",
+            "The run must be active (else workflow_run_not_active). While running it becomes "
+            "completed or failed; while cancelling it becomes stopped, whatever the outcome, and "
+            "its output is quarantined. finished_at = now. The journey's lifecycle state does "
+            "not change by this.",
+            "A completed one may complete its stage: then the journey advances. Without room "
+            "for the next stage's members the journey ends budget_exceeded instead, and the run "
+            "is quarantined like every unfinished one.",
         ),
         refusals=(
             *_READ,
@@ -350,6 +483,8 @@ _CATALOGUE: Final[tuple[Operation, ...]] = (
             R.FENCED,
             R.JOURNEY_TERMINAL,
             R.DEADLINE_EXPIRED,
+            R.WORKFLOW_RUN_NOT_ACTIVE,
+            R.WORKFLOW_RUN_START_LIMIT_EXHAUSTED,
         ),
         capability=C.DURABLE_LIFECYCLE,
     ),
@@ -362,6 +497,7 @@ _CATALOGUE: Final[tuple[Operation, ...]] = (
         effects=(
             "A known operation id answers its recorded claim if operation and inputs (all but "
             "access and token) are equal, else operation_conflict.",
+            "The run must be active (else workflow_run_finished, or workflow_run_not_active).",
             "Claim one of each named counter: all or none, checked in policy order.",
         ),
         refusals=(
@@ -371,6 +507,7 @@ _CATALOGUE: Final[tuple[Operation, ...]] = (
             R.FENCED,
             *_STOP,
             R.WORKFLOW_RUN_FINISHED,
+            R.WORKFLOW_RUN_NOT_ACTIVE,
             R.TASK_ATTEMPT_START_LIMIT_EXHAUSTED,
             R.STRUCTURED_OUTPUT_CORRECTION_LIMIT_EXHAUSTED,
         ),
@@ -383,8 +520,10 @@ _CATALOGUE: Final[tuple[Operation, ...]] = (
         request=requests.CompleteJourneyRequest,
         reply=records.OutcomeSummary,
         effects=(
-            "Incomplete is a journey that has not begun, one with an active run, or one with a "
-            "failed run that no repair superseded. Open transmissions do not prevent completion.",
+            "Incomplete is a journey that has not begun, one with an unfinished run, or one "
+            "with a failed run that no repair superseded. So a later stage that is still to come "
+            "prevents completion, since its runs are queued or waiting; open transmissions do "
+            "not.",
             "The journey ends completed, journey_completed.",
         ),
         refusals=(*_READ, R.FENCED, *_STOP, R.JOURNEY_INCOMPLETE),
@@ -410,7 +549,7 @@ _CATALOGUE: Final[tuple[Operation, ...]] = (
             "A known transmission id answers its recorded grant if the inputs (all but access "
             "and token) are equal, else operation_conflict. A known invocation id with another "
             "run or idempotency is an operation_conflict too.",
-            "The run must be active (else workflow_run_finished).",
+            "The run must be active (else workflow_run_finished, or workflow_run_not_active).",
             "Without authoritative idempotency, a reserved or transmitted transmission of the "
             "same invocation refuses it with predecessor_unresolved.",
             "An absent estimate or maximum output ends the journey failed, "
@@ -430,6 +569,7 @@ _CATALOGUE: Final[tuple[Operation, ...]] = (
             R.FENCED,
             *_STOP,
             R.WORKFLOW_RUN_FINISHED,
+            R.WORKFLOW_RUN_NOT_ACTIVE,
             R.PREDECESSOR_UNRESOLVED,
             R.TOKEN_RESERVATION_UNAVAILABLE,
             R.TOKEN_BUDGET_EXHAUSTED,
@@ -445,7 +585,8 @@ _CATALOGUE: Final[tuple[Operation, ...]] = (
         reply=records.TransmissionReading,
         effects=(
             "The token must be live and the one under which it was reserved, else fenced.",
-            "The run must be active (else workflow_run_finished), the state reserved (else "
+            "The run must be active (else workflow_run_finished, or workflow_run_not_active), "
+            "the state reserved (else "
             "transmission_not_reserved: it is granted once, a lost answer is never repeated), "
             "and now < the reservation's lease expiry (else reservation_lease_expired).",
             "reserved becomes transmitted. The lease is not renewed by this.",
@@ -456,6 +597,7 @@ _CATALOGUE: Final[tuple[Operation, ...]] = (
             R.FENCED,
             *_STOP,
             R.WORKFLOW_RUN_FINISHED,
+            R.WORKFLOW_RUN_NOT_ACTIVE,
             R.TRANSMISSION_NOT_RESERVED,
             R.RESERVATION_LEASE_EXPIRED,
         ),

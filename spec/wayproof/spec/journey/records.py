@@ -24,6 +24,8 @@ from wayproof.spec.journey.vocabulary import (
     ArtifactDisposition,
     AttemptCounter,
     DiscrepancyKind,
+    DispatchCause,
+    DispatchState,
     Idempotency,
     LifecycleState,
     ReservationState,
@@ -234,7 +236,7 @@ class JourneySnapshot:
     """A :class:`TerminalReason`; absent while the journey is not terminal."""
     accounting_status: AccountingStatus
     current_stage: Identifier | None
-    """The entry stage once it has begun; absent while pending."""
+    """The stage that was entered last; absent while pending."""
     created_at: Moment
     started_at: Moment | None
     """When the journey became running."""
@@ -263,7 +265,8 @@ class WorkflowRunSnapshot:
     journey_id: Identifier
     workflow_run_id: Identifier
     parent_workflow_run_id: Identifier | None
-    workflow_id: Identifier
+    workflow_id: Identifier | None
+    """Absent for the run of a transition that runs no workflow."""
     purpose: WorkflowRunPurpose
     stage_id: Identifier
     sequence_position: Count
@@ -273,7 +276,14 @@ class WorkflowRunSnapshot:
     state: WorkflowRunState
     superseded: bool
     """Whether a repair of this failed run was started, so that the repair answers for it."""
-    started_at: Moment
+    pending_input_request_id: Identifier | None
+    """What a waiting run waits for; a choice, an input or a review."""
+    chosen_option_id: Identifier | None
+    """The option with which a transition was passed."""
+    created_at: Moment
+    """When its id was made and its stage, or its parent's demand, claimed for it."""
+    started_at: Moment | None
+    """When a worker took it over; absent while it is queued for the first time."""
     finished_at: Moment | None
     """When it completed, failed, stopped or was quarantined."""
 
@@ -285,7 +295,7 @@ class WorkflowRunOutcome:
     __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     workflow_run_id: Identifier
-    workflow_id: Identifier
+    workflow_id: Identifier | None
     state: WorkflowRunState
 
 
@@ -418,12 +428,91 @@ class LeaseExtended:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkflowRunsStarted:
-    """Reply of ``begin_journey`` (one run for each member, in order) and
+    """Reply of ``begin_journey`` (every run that it created, in order) and
     ``start_workflow_run`` (one run)."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     workflow_run_ids: tuple[Identifier, ...]
+    input_request_id: Identifier | None
+    """For what the last of them waits, if it does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DispatchIntentRecord:
+    """One entry of the journey's outbox: a run that a worker is to take over. Never deleted."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
+
+    schema_version: Literal["wayproof.journey.dispatch_intent.v1"]
+    journey_id: Identifier
+    ordinal: Positive
+    """1 for the first intent of the journey, then 2, and so on."""
+    workflow_run_id: Identifier
+    cause: DispatchCause
+    input_request_id: Identifier | None
+    """The answered request that a resume follows."""
+    state: DispatchState
+    created_at: Moment
+    created_version: Positive
+    """The record version that created it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DispatchIntentListing:
+    """Reply of ``list_dispatch_intents``: by ordinal, those after ``after``, at most ``limit``."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
+
+    dispatch_intents: Annotated[tuple[DispatchIntentRecord, ...], Items(1000)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DispatchReading:
+    """Reply of ``acknowledge_dispatch``: how the run's latest intent stands now."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
+
+    workflow_run_id: Identifier
+    ordinal: Positive
+    state: DispatchState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DispatchClaimed:
+    """Reply of ``claim_dispatched_run``: how the run stands now."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
+
+    workflow_run_id: Identifier
+    state: WorkflowRunState
+    newly_claimed: bool
+    """Whether this very request took it over: only then may its work begin."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputRequested:
+    """Reply of ``request_input``: for what the run waits."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
+
+    workflow_run_id: Identifier
+    input_request_id: Identifier
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputAccepted:
+    """Reply of ``submit_input``: the recorded outcome, the same for every replay."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
+
+    workflow_run_id: Identifier
+    input_request_id: Identifier
+    option_id: Identifier | None
+    next_workflow_run_ids: tuple[Identifier, ...]
+    """Every run that entering the next stage created, in order; none for a resume."""
+    next_input_request_id: Identifier | None
+    """For what the last of them waits, if it does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -460,12 +549,17 @@ class TransmissionReading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkflowRunReading:
-    """Reply of ``finish_workflow_run``: how the run stands now."""
+    """Reply of ``finish_workflow_run``: how the run stands now, and the child stage that its end
+    claimed, the same for every replay."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     workflow_run_id: Identifier
     state: WorkflowRunState
+    next_workflow_run_ids: tuple[Identifier, ...]
+    """Every run that entering the next stage created, in order; none while its stage goes on."""
+    next_input_request_id: Identifier | None
+    """For what the last of them waits, if it does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,14 +12,17 @@ A backend that could refuse one request for several reasons answers the first th
     │   └── journey_not_found                      unknown and foreign alike
     ├── replay
     │   ├── idempotency_conflict                   start: same key, other request
-    │   └── operation_conflict                     same operation id, other inputs
-    ├── start               the request against the registry
+    │   ├── operation_conflict                     same operation id, other inputs
+    │   └── input_conflict                         same input request, another option
+    ├── start               the request against the registry, and later choices likewise
     │   ├── unknown_workflow_sequence
     │   ├── invalid_entry
     │   ├── invalid_route_choice
     │   └── journey_execution_capability_unavailable
     ├── reference           what the request names, and the token that it shows
     │   ├── unknown_workflow_run
+    │   ├── unknown_input_request
+    │   ├── unknown_dispatch_intent
     │   ├── unknown_transmission
     │   └── fenced                                 any token but the live one
     ├── stop                the journey accepts nothing new
@@ -29,6 +32,7 @@ A backend that could refuse one request for several reasons answers the first th
     ├── progress            the journey goes on, this step is not due
     │   ├── lease_held
     │   ├── workflow_run_finished
+    │   ├── workflow_run_not_active
     │   ├── parent_not_failed
     │   ├── predecessor_unresolved
     │   ├── transmission_not_reserved
@@ -74,17 +78,23 @@ class RefusalCode(StrEnum):
     """The scope has used this idempotency key for another request. Detail: journey_id."""
     OPERATION_CONFLICT = "operation_conflict"
     """The operation, transmission or run is already recorded with other inputs."""
+    INPUT_CONFLICT = "input_conflict"
+    """The input request is already answered with another option."""
     UNKNOWN_WORKFLOW_SEQUENCE = "unknown_workflow_sequence"
     """The registry has no sequence of that id."""
     INVALID_ENTRY = "invalid_entry"
     """The entry is no entrypoint and no stage of this sequence."""
     INVALID_ROUTE_CHOICE = "invalid_route_choice"
     """A choice names a transition or an option that this sequence does not offer, or a transition
-    twice."""
+    twice; or an input names an option where none is to be chosen, or none where one is."""
     CAPABILITY_UNAVAILABLE = "journey_execution_capability_unavailable"
     """The backend does not advertise what policy and definition require. Detail: missing."""
     UNKNOWN_WORKFLOW_RUN = "unknown_workflow_run"
     """The journey has no run of that id."""
+    UNKNOWN_INPUT_REQUEST = "unknown_input_request"
+    """The run has no input request of that id."""
+    UNKNOWN_DISPATCH_INTENT = "unknown_dispatch_intent"
+    """No dispatch intent names the run."""
     UNKNOWN_TRANSMISSION = "unknown_transmission"
     """The journey has no transmission of that id."""
     FENCED = "fenced"
@@ -98,7 +108,9 @@ class RefusalCode(StrEnum):
     LEASE_HELD = "lease_held"
     """The latest owner lease has not expired."""
     WORKFLOW_RUN_FINISHED = "workflow_run_finished"
-    """The run is no longer active."""
+    """The run has ended."""
+    WORKFLOW_RUN_NOT_ACTIVE = "workflow_run_not_active"
+    """The run is queued or waits for input."""
     PARENT_NOT_FAILED = "parent_not_failed"
     """A repair needs a failed parent that no other repair has superseded."""
     PREDECESSOR_UNRESOLVED = "predecessor_unresolved"
@@ -110,7 +122,7 @@ class RefusalCode(StrEnum):
     RESERVATION_LEASE_EXPIRED = "reservation_lease_expired"
     """The reservation's lease has run out."""
     JOURNEY_INCOMPLETE = "journey_incomplete"
-    """The journey has not begun, or a run is active, or a failed run is not superseded."""
+    """The journey has not begun, or a run is unfinished, or a failed run is not superseded."""
     TOKEN_RESERVATION_UNAVAILABLE = "token_reservation_unavailable"
     """No conservative amount can be formed; the journey ends failed. Detail: outcome."""
     TOKEN_BUDGET_EXHAUSTED = "token_budget_exhausted"

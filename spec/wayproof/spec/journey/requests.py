@@ -132,7 +132,51 @@ class HeartbeatRequest(OwnerRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeginJourneyRequest(OwnerRequest):
-    """Start every member of the entry stage, and with them the journey; idempotent by stage."""
+    """Enter the entry stage, and with it start the journey; idempotent by stage."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListDispatchIntentsRequest(JourneyRequest):
+    """Read the outbox in the order in which intents were recorded."""
+
+    after: Count = 0
+    limit: Annotated[int, Bounds(1, 1000)] = 100
+    open_only: bool = False
+    """Whether only those that are recorded or acknowledged are shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcknowledgeDispatchRequest(OwnerRequest):
+    """Acknowledge that the open intent of a run was received."""
+
+    workflow_run_id: Identifier
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimDispatchedRunRequest(OwnerRequest):
+    """Take over the run that an intent names; idempotent by run id."""
+
+    workflow_run_id: Identifier
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestInputRequest(OwnerRequest):
+    """Pause a run until a caller's input or review; idempotent by operation id."""
+
+    operation_id: Identifier
+    workflow_run_id: Identifier
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmitInputRequest(JourneyRequest):
+    """Answer the input request for which a run waits; idempotent by input request.
+
+    A transition's run needs one of its options; a paused workflow run takes none.
+    """
+
+    workflow_run_id: Identifier
+    input_request_id: Identifier
+    option_id: Identifier | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,6 +294,11 @@ Request = (
     | ClaimLeaseRequest
     | HeartbeatRequest
     | BeginJourneyRequest
+    | ListDispatchIntentsRequest
+    | AcknowledgeDispatchRequest
+    | ClaimDispatchedRunRequest
+    | RequestInputRequest
+    | SubmitInputRequest
     | StartWorkflowRunRequest
     | FinishWorkflowRunRequest
     | ClaimAttemptRequest

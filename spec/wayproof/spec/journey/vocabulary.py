@@ -108,15 +108,20 @@ accounting is pending."""
 
 @unique
 class WorkflowRunState(StrEnum):
-    """Where one workflow run stands; all but ``active`` are final."""
+    """Where one workflow run stands; all but ``queued``, ``active`` and ``waiting`` are final."""
 
+    QUEUED = "queued"
+    """Its dispatch intent is recorded, and nobody has taken the run over yet."""
     ACTIVE = "active"
+    WAITING = "waiting"
+    """It waits for a choice, an input or a review; nothing of it executes meanwhile."""
     COMPLETED = "completed"
     FAILED = "failed"
     STOPPED = "stopped"
-    """Its worker reported that it ended while the journey was cancelling; output quarantined."""
+    """Its worker reported that it ended while the journey was cancelling, or it was queued or
+    waiting when the cancellation came; output quarantined."""
     QUARANTINED = "quarantined"
-    """Still active when the journey became terminal; whatever it yields is discarded."""
+    """Unfinished when the journey became terminal; whatever it yields is discarded."""
 
 
 @unique
@@ -124,9 +129,63 @@ class WorkflowRunPurpose(StrEnum):
     """Why a workflow run was started."""
 
     ENTRY = "entry"
+    ADVANCEMENT = "advancement"
+    """A later stage of the pinned sequence was entered."""
     DECOMPOSITION = "decomposition"
     REPAIR = "repair"
     REFINEMENT = "refinement"
+
+
+UNFINISHED_RUN_STATES: Final = frozenset(
+    {WorkflowRunState.QUEUED, WorkflowRunState.ACTIVE, WorkflowRunState.WAITING}
+)
+"""The states of a run that has not ended."""
+
+
+@unique
+class TransitionType(StrEnum):
+    """What passes a transition of a sequence."""
+
+    USER_CHOICE_CONTEXT = "user_choice_context"
+    """A caller chooses one of its options."""
+    CHAT_SESSION = "chat_session"
+    """The workflow that it routes to runs and completes, a review for instance."""
+    WORKFLOW_COMPLETE = "workflow_complete"
+    """It passes by itself as soon as the stage before it is complete."""
+
+
+@unique
+class DispatchCause(StrEnum):
+    """Why a run is to be dispatched."""
+
+    START = "start"
+    """Its stage was entered."""
+    RESUME = "resume"
+    """The input that it waited for was accepted."""
+
+
+@unique
+class DispatchState(StrEnum):
+    """Where one dispatch intent of the outbox stands; ``claimed`` and ``suppressed`` are final."""
+
+    RECORDED = "recorded"
+    ACKNOWLEDGED = "acknowledged"
+    """A dispatcher received it. The intent stays open until its run is taken over."""
+    CLAIMED = "claimed"
+    """A worker durably took over the run that it names."""
+    SUPPRESSED = "suppressed"
+    """Its journey stopped first; it is never delivered."""
+
+
+DISPATCH_TRANSITIONS: Final[dict[DispatchState, frozenset[DispatchState]]] = {
+    DispatchState.RECORDED: frozenset(
+        {DispatchState.ACKNOWLEDGED, DispatchState.CLAIMED, DispatchState.SUPPRESSED}
+    ),
+    DispatchState.ACKNOWLEDGED: frozenset({DispatchState.CLAIMED, DispatchState.SUPPRESSED}),
+    DispatchState.CLAIMED: frozenset(),
+    DispatchState.SUPPRESSED: frozenset(),
+}
+"""Every legal transition of a dispatch intent."""
 
 
 @unique
@@ -302,6 +361,7 @@ SCHEMA_VERSIONS: Final[dict[str, str]] = {
         "settled_result",
         "reservation",
         "discrepancy",
+        "dispatch_intent",
         "reasons",
         "capabilities",
     )
