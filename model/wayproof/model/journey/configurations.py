@@ -6,11 +6,10 @@ used twice is a replay or a conflict.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, Literal
 
+from wayproof.model.journey.configuration import Configuration
 from wayproof.model.journey.example import (
-    BEGUN,
     CORRECTION,
     DAY,
     SECOND,
@@ -33,11 +32,10 @@ from wayproof.model.journey.example import (
     transmit,
     unsent,
 )
-from wayproof.model.journey.state import Terms
+from wayproof.model.journey.staged import STAGED
 from wayproof.spec.journey.requests import (
     ListReservationsRequest,
     ListWorkflowRunsRequest,
-    Request,
     SettledResultRequest,
     SnapshotRequest,
     TerminalOutcomeRequest,
@@ -46,21 +44,6 @@ from wayproof.spec.journey.vocabulary import MAXIMUM_INTEGER, CancellationReason
 
 Bounds = Literal["small", "full"]
 """How much is explored: ``small`` in seconds, ``full`` in a minute or so."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Configuration:
-    """One journey, what is asked of it, and when."""
-
-    mechanism: str
-    """What it exercises, in a few words."""
-    terms: Terms
-    prefix: tuple[Request, ...] = BEGUN
-    """Served first, in order, at the clock's first moment."""
-    menu: tuple[Request, ...]
-    """What is asked in every state after it."""
-    clock: tuple[int, ...]
-    """Every moment, ascending, in milliseconds."""
 
 
 def ceiling(full: bool) -> Configuration:
@@ -388,6 +371,7 @@ _TABLE: Final[tuple[Callable[[bool], Configuration], ...]] = (
     runs,
     deadline,
     magnitude,
+    *STAGED,
 )
 
 

@@ -11,10 +11,12 @@ from wayproof.spec.journey import requests
 from wayproof.spec.journey.constraints import from_milliseconds, to_milliseconds
 from wayproof.spec.journey.definitions import (
     EntrypointDeclaration,
+    OptionDeclaration,
     Registry,
     ResolvedDefinition,
     SequenceDeclaration,
     StepDeclaration,
+    TransitionDeclaration,
     WorkflowDeclaration,
     resolve_definition,
 )
@@ -30,6 +32,7 @@ from wayproof.spec.journey.vocabulary import (
     CancellationReason,
     FailureReason,
     Idempotency,
+    TransitionType,
 )
 
 SECOND: Final = 1000
@@ -41,15 +44,41 @@ ACCESS: Final = ExecutionAccess(
 JOURNEY_ID: Final = "journey-1"
 
 
-def definition(*workflows: str) -> ResolvedDefinition:
-    """A sequence of one stage with these parallel members."""
+TRANSITIONS: Final = (
+    TransitionDeclaration(
+        id="size",
+        options=(
+            OptionDeclaration(id="small", route_to="Checker"),
+            OptionDeclaration(id="large"),
+            OptionDeclaration(id="other", sequence="another"),
+        ),
+    ),
+    TransitionDeclaration(id="gate", transition_type=TransitionType.WORKFLOW_COMPLETE),
+    TransitionDeclaration(
+        id="review", transition_type=TransitionType.CHAT_SESSION, route_to="Reviewer"
+    ),
+)
+"""The transitions that a stage of an example may be, by id."""
+
+
+def definition(*stages: tuple[str, ...]) -> ResolvedDefinition:
+    """A sequence of these stages, each its parallel members, or one transition's id."""
+    transitions = {transition.id for transition in TRANSITIONS}
+    steps = tuple(
+        StepDeclaration(transition=stage[0])
+        if stage[0] in transitions
+        else StepDeclaration(workflows=stage)
+        for stage in stages
+    )
     resolved = resolve_definition(
         Registry(
-            workflows=tuple(WorkflowDeclaration(id=name) for name in workflows),
-            entrypoints=(EntrypointDeclaration(id="entry", sequence="sequence"),),
-            workflow_sequences=(
-                SequenceDeclaration(id="sequence", steps=(StepDeclaration(workflows=workflows),)),
+            workflows=tuple(
+                WorkflowDeclaration(id=name)
+                for name in sorted({w for step in steps for w in step.workflows} | {"Reviewer"})
             ),
+            entrypoints=(EntrypointDeclaration(id="entry", sequence="sequence"),),
+            transitions=TRANSITIONS,
+            workflow_sequences=(SequenceDeclaration(id="sequence", steps=steps),),
         ),
         "sequence",
     )
@@ -63,9 +92,12 @@ def terms(
     tokens: int = 10,
     cancellation_grace: int = SECOND,
     settlement_grace: int = 2 * SECOND,
+    stages: tuple[tuple[str, ...], ...] = (),
+    choices: tuple[tuple[str, str], ...] = (),
     **counter_limits: int,
 ) -> Terms:
-    """A journey of one stage; moments and graces in milliseconds, graces in whole seconds."""
+    """A journey of one stage with these members, or of several ``stages``; moments and graces in
+    milliseconds, graces in whole seconds."""
     policy = JourneyExecutionPolicy(
         schema_version="mozaiks.journey_execution_policy.v1",
         deadline_utc=from_milliseconds(deadline),
@@ -76,7 +108,7 @@ def terms(
         partial_artifact_policy=PartialArtifactPolicy(on_non_success="delete"),
         **counter_limits,
     )
-    pinned = definition(*(members or ("Builder",)))
+    pinned = definition(*(stages or (members or ("Builder",),)))
     return Terms(
         journey_id=JOURNEY_ID,
         creation_scope=creation_scope(ACCESS),
@@ -84,6 +116,7 @@ def terms(
         definition=pinned,
         definition_digest=definition_digest(pinned),
         entry_position=0,
+        choices=choices,
         policy=policy,
         created_at=0,
         deadline=to_milliseconds(policy.deadline_utc),
@@ -119,6 +152,36 @@ def heartbeat(token: int, lease: int) -> requests.HeartbeatRequest:
 def begin(token: int = 1) -> requests.BeginJourneyRequest:
     """The owner starts the entry stage."""
     return _asks(requests.BeginJourneyRequest, fencing_token=token)
+
+
+def acknowledge(run: str, token: int = 1) -> requests.AcknowledgeDispatchRequest:
+    """The owner's dispatcher acknowledges the intent of a run."""
+    return _asks(requests.AcknowledgeDispatchRequest, fencing_token=token, workflow_run_id=run)
+
+
+def take_over(run: str, token: int = 1) -> requests.ClaimDispatchedRunRequest:
+    """A worker of the owner takes over a queued run."""
+    return _asks(requests.ClaimDispatchedRunRequest, fencing_token=token, workflow_run_id=run)
+
+
+def pause(operation_id: str, run: str = "run-1", token: int = 1) -> requests.RequestInputRequest:
+    """The owner pauses a run until its input."""
+    return _asks(
+        requests.RequestInputRequest,
+        fencing_token=token,
+        operation_id=operation_id,
+        workflow_run_id=run,
+    )
+
+
+def submit(run: str, option: str | None = None, number: int = 1) -> requests.SubmitInputRequest:
+    """A caller answers the run's input request of that number."""
+    return _asks(
+        requests.SubmitInputRequest,
+        workflow_run_id=run,
+        input_request_id=f"input-{number}-of-{run}",
+        option_id=option,
+    )
 
 
 def start_run(

@@ -18,16 +18,16 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import NamedTuple
 
-from wayproof.model.journey.configurations import Configuration
+from wayproof.model.journey.configuration import Configuration
 from wayproof.model.journey.properties.contract import JOURNEY_CONTRACTS, JourneyStep
 from wayproof.model.journey.properties.invariants import INVARIANTS
 from wayproof.model.journey.properties.legality import illegal_changes
 from wayproof.model.journey.properties.loading import load_properties
 from wayproof.model.journey.relation import allowed, internal_steps, settled_states
 from wayproof.model.journey.state import State, Terms
-from wayproof.model.journey.step import step, swept, versioned
+from wayproof.model.journey.step import runs_to_start, step, swept, versioned
 from wayproof.model.journey.transition import Reply
-from wayproof.spec.journey.requests import BeginJourneyRequest, Request, StartWorkflowRunRequest
+from wayproof.spec.journey.requests import Request
 from wayproof.spec.journey.vocabulary import TERMINAL_STATES, AccountingStatus
 
 REPORT_EVERY = 1000
@@ -176,11 +176,7 @@ class _Search:
 
 def run_ids(terms: Terms, state: State, request: Request) -> tuple[str, ...]:
     """Fresh run ids: ``run-1`` for the journey's first run, and so on."""
-    fresh = 0
-    if isinstance(request, BeginJourneyRequest):
-        fresh = len(terms.definition.sequence.steps[terms.entry_position].workflows)
-    elif isinstance(request, StartWorkflowRunRequest):
-        fresh = 1
+    fresh = runs_to_start(terms, state, request)
     return tuple(f"run-{len(state.runs) + 1 + place}" for place in range(fresh))
 
 

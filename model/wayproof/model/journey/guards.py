@@ -12,7 +12,11 @@ from wayproof.model.journey.transition import Answered, Refused, Transition, rea
 from wayproof.spec.journey.records import ExecutionAccess
 from wayproof.spec.journey.refusals import RefusalCode
 from wayproof.spec.journey.requests import OwnerRequest, Request
-from wayproof.spec.journey.vocabulary import LifecycleState
+from wayproof.spec.journey.vocabulary import (
+    UNFINISHED_RUN_STATES,
+    LifecycleState,
+    WorkflowRunState,
+)
 
 NOBODY = ExecutionAccess(
     schema_version="wayproof.journey.execution_access.v1", tenant_id="-", owner_id="-"
@@ -72,6 +76,21 @@ def find_run(state: State, workflow_run_id: str) -> Run | Transition:
         if run.workflow_run_id == workflow_run_id:
             return run
     return refuse(state, RefusalCode.UNKNOWN_WORKFLOW_RUN, "refused.unknown_workflow_run")
+
+
+@realises(
+    {
+        "run.finished": "run-07 precedence-11",
+        "run.not_active": "run-07 precedence-11 dispatch-02 observe-15",
+    }
+)
+def active_run(state: State, run: Run) -> Transition | None:
+    """Only an active run may start or end anything."""
+    if run.state is WorkflowRunState.ACTIVE:
+        return None
+    if run.state in UNFINISHED_RUN_STATES:
+        return refuse(state, RefusalCode.WORKFLOW_RUN_NOT_ACTIVE, "run.not_active")
+    return refuse(state, RefusalCode.WORKFLOW_RUN_FINISHED, "run.finished")
 
 
 def is_live(state: State, fencing_token: int, now: int) -> bool:

@@ -10,13 +10,15 @@
 """
 
 from wayproof.model.journey.accounting import finalise, settle_if_final
-from wayproof.model.journey.state import State, Terms
+from wayproof.model.journey.state import Intent, State, Terms
 from wayproof.model.journey.transition import realises
 from wayproof.spec.journey.constraints import LATEST_MILLISECONDS, from_milliseconds
 from wayproof.spec.journey.records import OutcomeSummary
 from wayproof.spec.journey.vocabulary import (
     TERMINAL_STATES,
+    UNFINISHED_RUN_STATES,
     AccountingStatus,
+    DispatchState,
     LifecycleState,
     TerminalReason,
     WorkflowRunState,
@@ -49,7 +51,7 @@ def cutoff(terms: Terms, state: State) -> int:
     }
 )
 def end(terms: Terms, state: State, now: int, lifecycle: LifecycleState, reason: str) -> State:
-    """Commit a terminal transition: the outcome is fixed, what is still active is quarantined,
+    """Commit a terminal transition: the outcome is fixed, what is unfinished is quarantined,
     and accounting begins its finite settlement."""
     ended = state._replace(
         lifecycle=lifecycle,
@@ -58,12 +60,27 @@ def end(terms: Terms, state: State, now: int, lifecycle: LifecycleState, reason:
         accounting_deadline=later(now, terms.settlement_grace),
         runs=tuple(
             run._replace(state=WorkflowRunState.QUARANTINED, finished_at=now)
-            if run.state is WorkflowRunState.ACTIVE
+            if run.state in UNFINISHED_RUN_STATES
             else run
             for run in state.runs
         ),
+        intents=suppressed(state.intents),
     )
     return settle_if_final(ended, now)
+
+
+@realises({"dispatch.suppressed": "dispatch-06"})
+def suppressed(intents: tuple[Intent, ...]) -> tuple[Intent, ...]:
+    """A stopped journey delivers nothing any more: its open intents are suppressed for good."""
+    return tuple(
+        intent._replace(state=DispatchState.SUPPRESSED) if is_open(intent) else intent
+        for intent in intents
+    )
+
+
+def is_open(intent: Intent) -> bool:
+    """Whether an intent still waits for its run to be taken over."""
+    return intent.state in (DispatchState.RECORDED, DispatchState.ACKNOWLEDGED)
 
 
 def end_failed(terms: Terms, state: State, now: int, reason: TerminalReason) -> State:

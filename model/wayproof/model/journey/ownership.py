@@ -2,6 +2,7 @@
 
 from wayproof.model.journey.counters import claimed, exhausted
 from wayproof.model.journey.guards import (
+    active_run,
     answer,
     fenced,
     find_run,
@@ -12,6 +13,7 @@ from wayproof.model.journey.guards import (
     stopped,
 )
 from wayproof.model.journey.lifecycle import end, end_failed, later, summary
+from wayproof.model.journey.stages import advanced, enter, entered_by, unentered
 from wayproof.model.journey.state import Lease, Run, State, Terms
 from wayproof.model.journey.totals import is_grouped
 from wayproof.model.journey.transition import Transition, realises
@@ -35,6 +37,7 @@ from wayproof.spec.journey.requests import (
     StartWorkflowRunRequest,
 )
 from wayproof.spec.journey.vocabulary import (
+    UNFINISHED_RUN_STATES,
     Counter,
     LifecycleState,
     ReservationState,
@@ -129,44 +132,25 @@ def heartbeat(terms: Terms, state: State, request: HeartbeatRequest, now: int) -
 def begin_journey(
     terms: Terms, state: State, request: BeginJourneyRequest, now: int, run_ids: tuple[str, ...]
 ) -> Transition:
-    """Start every member of the entry stage in one commit; with it the journey is running."""
+    """Enter the entry stage in one commit; with it the journey is running."""
     if state.started_at is not None:
-        return answer(state, _entry_runs(state), "begin_journey.replayed")
+        return answer(state, _begun(state), "begin_journey.replayed")
     refused = fenced(state, request.fencing_token, now)
     if refused is not None:
         return refused
     passed = stopped(terms, state, now)
     if isinstance(passed, Transition):
         return passed
-    stage = terms.definition.sequence.steps[terms.entry_position]
-    members = len(stage.workflows)
-    over = exhausted(terms, state, now, {Counter.WORKFLOW_RUN_STARTS: members})
-    if over is not None:
-        return over
-    runs = tuple(
-        Run(
-            workflow_run_id=run_ids[ordinal],
-            parent_workflow_run_id=None,
-            workflow_id=workflow_id,
-            purpose=WorkflowRunPurpose.ENTRY,
-            stage_id=stage.stage_id,
-            sequence_position=terms.entry_position,
-            member_ordinal=ordinal,
-            started_at=now,
-        )
-        for ordinal, workflow_id in enumerate(stage.workflows)
-    )
-    state = claimed(state, [Counter.WORKFLOW_RUN_STARTS], members)
-    state = state._replace(lifecycle=LifecycleState.RUNNING, started_at=now, runs=runs)
-    return answer(state, _entry_runs(state), "begin_journey.begun")
+    entered = enter(terms, state, now, terms.entry_position, run_ids, by=None)
+    if isinstance(entered, Transition):
+        return entered
+    state = entered.state._replace(lifecycle=LifecycleState.RUNNING, started_at=now)
+    return answer(state, _begun(state), "begin_journey.begun")
 
 
-def _entry_runs(state: State) -> WorkflowRunsStarted:
-    return WorkflowRunsStarted(
-        workflow_run_ids=tuple(
-            run.workflow_run_id for run in state.runs if run.purpose is WorkflowRunPurpose.ENTRY
-        )
-    )
+def _begun(state: State) -> WorkflowRunsStarted:
+    runs, waits_for = entered_by(state, None)
+    return WorkflowRunsStarted(workflow_run_ids=runs, input_request_id=waits_for)
 
 
 PURPOSE_COUNTERS = {
@@ -179,7 +163,6 @@ PURPOSE_COUNTERS = {
 @realises(
     {
         "start_workflow_run.started": "run-05 run-06 run-07 counter-12 counter-09",
-        "start_workflow_run.parent_finished": "run-07 precedence-11",
         "start_workflow_run.parent_not_failed": "run-07 precedence-11",
     }
 )
@@ -204,10 +187,10 @@ def start_workflow_run(
     if isinstance(passed, Transition):
         return passed
     purpose = WorkflowRunPurpose(request.purpose)
-    if purpose is WorkflowRunPurpose.DECOMPOSITION and parent.state is not WorkflowRunState.ACTIVE:
-        return refuse(
-            state, RefusalCode.WORKFLOW_RUN_FINISHED, "start_workflow_run.parent_finished"
-        )
+    if purpose is WorkflowRunPurpose.DECOMPOSITION:
+        idle = active_run(state, parent)
+        if idle is not None:
+            return idle
     if purpose is WorkflowRunPurpose.REPAIR and (
         parent.state is not WorkflowRunState.FAILED or parent.superseded
     ):
@@ -224,13 +207,14 @@ def start_workflow_run(
         stage_id=parent.stage_id,
         sequence_position=parent.sequence_position,
         member_ordinal=parent.member_ordinal,
+        created_at=now,
         started_at=now,
     )
     state = claimed(state, counters)
     if purpose is WorkflowRunPurpose.REPAIR:
         state = with_run(state, parent._replace(superseded=True))
     state = state._replace(runs=(*state.runs, child))
-    reply = WorkflowRunsStarted(workflow_run_ids=(child.workflow_run_id,))
+    reply = WorkflowRunsStarted(workflow_run_ids=(child.workflow_run_id,), input_request_id=None)
     state = recorded(state, request.operation_id, request, reply)
     return answer(state, reply, "start_workflow_run.started")
 
@@ -247,21 +231,27 @@ def with_run(state: State, changed: Run) -> State:
 @realises(
     {
         "finish_workflow_run.finished": "run-09 observe-07",
+        "finish_workflow_run.advanced": "dispatch-01 dispatch-08",
         "finish_workflow_run.stopped": "cancel-10 cancel-09",
-        "finish_workflow_run.replayed": "run-09 idempotency-09",
+        "finish_workflow_run.replayed": "run-09 idempotency-09 dispatch-07",
         "finish_workflow_run.conflict": "run-09",
     }
 )
 def finish_workflow_run(
-    terms: Terms, state: State, request: FinishWorkflowRunRequest, now: int
+    terms: Terms,
+    state: State,
+    request: FinishWorkflowRunRequest,
+    now: int,
+    run_ids: tuple[str, ...],
 ) -> Transition:
-    """A run ended; while the journey is cancelling this is the report that it stopped."""
+    """A run ended, and with the last one of a stage the next stage is entered; while the journey
+    is cancelling this is the report that it stopped."""
     run = find_run(state, request.workflow_run_id)
     if isinstance(run, Transition):
         return run
     if run.state in FINISHED_BY_REPORT:
         if run.state in (WorkflowRunState.STOPPED, WorkflowRunState(request.outcome)):
-            return answer(state, _run_reading(run), "finish_workflow_run.replayed")
+            return answer(state, _run_reading(state, run), "finish_workflow_run.replayed")
         return refuse(state, RefusalCode.OPERATION_CONFLICT, "finish_workflow_run.conflict")
     refused = fenced(state, request.fencing_token, now)
     if refused is not None:
@@ -269,23 +259,30 @@ def finish_workflow_run(
     passed = stopped(terms, state, now, while_cancelling=True)
     if isinstance(passed, Transition):
         return passed
+    idle = active_run(state, run)
+    if idle is not None:
+        return idle
     if state.lifecycle is LifecycleState.CANCELLING:
         run = run._replace(state=WorkflowRunState.STOPPED, finished_at=now)
-        return answer(with_run(state, run), _run_reading(run), "finish_workflow_run.stopped")
-    run = run._replace(state=WorkflowRunState(request.outcome), finished_at=now)
-    return answer(with_run(state, run), _run_reading(run), "finish_workflow_run.finished")
+        state = with_run(state, run)
+        return answer(state, _run_reading(state, run), "finish_workflow_run.stopped")
+    ended = run._replace(state=WorkflowRunState(request.outcome), finished_at=now)
+    entered = advanced(terms, with_run(state, ended), now, run_ids, ended)
+    if isinstance(entered, Transition):
+        return unentered(terms, state, entered, now)
+    label = "advanced" if entered.workflow_run_ids else "finished"
+    reply = _run_reading(entered.state, ended)
+    return answer(entered.state, reply, f"finish_workflow_run.{label}")
 
 
-def _run_reading(run: Run) -> WorkflowRunReading:
-    return WorkflowRunReading(workflow_run_id=run.workflow_run_id, state=run.state)
-
-
-@realises({"run.finished": "precedence-11"})
-def active_run(state: State, run: Run) -> Transition | None:
-    """Only an active run may start anything."""
-    if run.state is WorkflowRunState.ACTIVE:
-        return None
-    return refuse(state, RefusalCode.WORKFLOW_RUN_FINISHED, "run.finished")
+def _run_reading(state: State, run: Run) -> WorkflowRunReading:
+    runs, waits_for = entered_by(state, run)
+    return WorkflowRunReading(
+        workflow_run_id=run.workflow_run_id,
+        state=run.state,
+        next_workflow_run_ids=runs,
+        next_input_request_id=waits_for,
+    )
 
 
 @realises({"claim_attempt.claimed": "counter-08 counter-09 counter-11 counter-14"})
@@ -318,13 +315,14 @@ def claim_attempt(terms: Terms, state: State, request: ClaimAttemptRequest, now:
 @realises(
     {
         "complete_journey.completed": "lifecycle-08 lifecycle-14 reason-02",
-        "complete_journey.incomplete": "lifecycle-12 lifecycle-10",
+        "complete_journey.incomplete": "lifecycle-12 lifecycle-10 lifecycle-13",
     }
 )
 def complete_journey(
     terms: Terms, state: State, request: CompleteJourneyRequest, now: int
 ) -> Transition:
-    """Complete, once every stop condition was rechecked and every run has ended well.
+    """Complete, once every stop condition was rechecked and every run has ended well. A stage
+    that is still to come has queued or waiting runs, so that it prevents completion too.
 
     ::
 
@@ -344,7 +342,7 @@ def complete_journey(
 
 
 def _prevents_completion(run: Run) -> bool:
-    return run.state is WorkflowRunState.ACTIVE or (
+    return run.state in UNFINISHED_RUN_STATES or (
         run.state is WorkflowRunState.FAILED and not run.superseded
     )
 

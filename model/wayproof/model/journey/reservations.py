@@ -3,6 +3,7 @@ leave, under one atomic ceiling."""
 
 from wayproof.model.journey.counters import claimed, exhausted
 from wayproof.model.journey.guards import (
+    active_run,
     answer,
     fenced,
     find_run,
@@ -11,7 +12,6 @@ from wayproof.model.journey.guards import (
     stopped,
 )
 from wayproof.model.journey.lifecycle import end_failed, end_over_budget, later
-from wayproof.model.journey.ownership import active_run
 from wayproof.model.journey.state import State, Terms, Transmission
 from wayproof.model.journey.totals import (
     OPEN,

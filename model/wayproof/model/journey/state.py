@@ -13,6 +13,8 @@ from wayproof.spec.journey.vocabulary import (
     AccountingStatus,
     Counter,
     DiscrepancyKind,
+    DispatchCause,
+    DispatchState,
     Idempotency,
     LifecycleState,
     ReservationState,
@@ -31,6 +33,8 @@ class Terms(NamedTuple):
     definition_digest: str
     entry_position: int
     """Index of the entry stage in the pinned sequence."""
+    choices: tuple[tuple[str, str], ...]
+    """Transition and option of every choice that start made."""
     policy: JourneyExecutionPolicy
     created_at: int
     deadline: int
@@ -48,15 +52,40 @@ class Run(NamedTuple):
 
     workflow_run_id: str
     parent_workflow_run_id: str | None
-    workflow_id: str
+    workflow_id: str | None
+    """None for the run of a transition that runs no workflow."""
     purpose: WorkflowRunPurpose
     stage_id: str
     sequence_position: int
     member_ordinal: int
-    started_at: int
+    created_at: int
+    started_at: int | None
     state: WorkflowRunState = WorkflowRunState.ACTIVE
     superseded: bool = False
     finished_at: int | None = None
+    chosen_option: str | None = None
+    advanced_by: str | None = None
+    """The run whose end entered its stage; None for what began the journey, and for children."""
+
+
+class Intent(NamedTuple):
+    """One entry of the outbox; its ordinal is its place, from 1."""
+
+    workflow_run_id: str
+    cause: DispatchCause
+    input_request_id: str | None
+    created_at: int
+    created_version: int
+    state: DispatchState = DispatchState.RECORDED
+
+
+class InputRequest(NamedTuple):
+    """For what a run waits, or waited."""
+
+    input_request_id: str
+    workflow_run_id: str
+    answered: bool = False
+    option: str | None = None
 
 
 class Transmission(NamedTuple):
@@ -139,7 +168,11 @@ class State(NamedTuple):
     """How many discrepancies there were when accounting became final."""
     cancellation: Cancellation | None = None
     lease: Lease | None = None
+    position: int | None = None
+    """Index of the stage that was entered last; None while pending."""
     runs: tuple[Run, ...] = ()
+    intents: tuple[Intent, ...] = ()
+    inputs: tuple[InputRequest, ...] = ()
     transmissions: tuple[Transmission, ...] = ()
     operations: tuple[Operation, ...] = ()
     discrepancies: tuple[Discrepancy, ...] = ()

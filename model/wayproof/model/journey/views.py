@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from wayproof.model.journey.lifecycle import is_terminal
-from wayproof.model.journey.state import Discrepancy, Run, State, Terms, Transmission
+from wayproof.model.journey.lifecycle import is_open, is_terminal
+from wayproof.model.journey.state import Discrepancy, Intent, Run, State, Terms, Transmission
 from wayproof.model.journey.transition import realises
 from wayproof.spec.journey import requests
 from wayproof.spec.journey.constraints import from_milliseconds
@@ -14,6 +14,8 @@ from wayproof.spec.journey.records import (
     CounterReadings,
     DiscrepancyListing,
     DiscrepancyRecord,
+    DispatchIntentListing,
+    DispatchIntentRecord,
     JourneyExecutionOutcome,
     JourneySettledResult,
     JourneySnapshot,
@@ -29,6 +31,7 @@ from wayproof.spec.journey.vocabulary import (
     ArtifactDisposition,
     Counter,
     LifecycleState,
+    WorkflowRunState,
 )
 
 
@@ -54,7 +57,7 @@ def read(terms: Terms, state: State, request: requests.Request) -> object:
             return snapshot(terms, state)
         case requests.ListWorkflowRunsRequest():
             return WorkflowRunListing(
-                workflow_runs=tuple(run_snapshot(terms, run) for run in ordered(state.runs)),
+                workflow_runs=tuple(run_snapshot(terms, state, run) for run in ordered(state.runs)),
                 record_version=state.record_version,
             )
         case requests.TerminalOutcomeRequest():
@@ -65,6 +68,17 @@ def read(terms: Terms, state: State, request: requests.Request) -> object:
             shown = list(enumerate(state.transmissions, start=1))[after : after + limit]
             return ReservationListing(
                 reservations=tuple(reservation(terms, place, entry) for place, entry in shown)
+            )
+        case requests.ListDispatchIntentsRequest(after=after, limit=limit, open_only=open_only):
+            outbox = [
+                (place, entry)
+                for place, entry in enumerate(state.intents, start=1)
+                if place > after and (is_open(entry) or not open_only)
+            ]
+            return DispatchIntentListing(
+                dispatch_intents=tuple(
+                    dispatch_intent(terms, place, entry) for place, entry in outbox[:limit]
+                )
             )
         case requests.ListDiscrepanciesRequest(after=after, limit=limit):
             found = list(enumerate(state.discrepancies, start=1))[after : after + limit]
@@ -85,7 +99,7 @@ def snapshot(terms: Terms, state: State) -> JourneySnapshot:
         lifecycle_state=state.lifecycle,
         terminal_reason=state.terminal_reason,
         accounting_status=state.accounting,
-        current_stage=None if state.started_at is None else _entry_stage(terms),
+        current_stage=None if state.position is None else stage_id(terms, state.position),
         created_at=from_milliseconds(terms.created_at),
         started_at=moment(state.started_at),
         finished_at=moment(state.finished_at),
@@ -112,8 +126,9 @@ def snapshot(terms: Terms, state: State) -> JourneySnapshot:
     )
 
 
-def _entry_stage(terms: Terms) -> str:
-    return terms.definition.sequence.steps[terms.entry_position].stage_id
+def stage_id(terms: Terms, position: int) -> str:
+    """The identity of the stage at a position."""
+    return terms.definition.sequence.steps[position].stage_id
 
 
 def token_totals(state: State) -> TokenTotals:
@@ -129,20 +144,25 @@ def token_totals(state: State) -> TokenTotals:
 
 
 def ordered(runs: tuple[Run, ...]) -> list[Run]:
-    """Runs by sequence position, member ordinal, start, then id."""
+    """Runs by sequence position, member ordinal, creation, then id."""
     return sorted(
         runs,
         key=lambda run: (
             run.sequence_position,
             run.member_ordinal,
-            run.started_at,
+            run.created_at,
             run.workflow_run_id,
         ),
     )
 
 
-def run_snapshot(terms: Terms, run: Run) -> WorkflowRunSnapshot:
+def run_snapshot(terms: Terms, state: State, run: Run) -> WorkflowRunSnapshot:
     """One run's snapshot."""
+    pending = [
+        asked.input_request_id
+        for asked in state.inputs
+        if asked.workflow_run_id == run.workflow_run_id and not asked.answered
+    ]
     return WorkflowRunSnapshot(
         schema_version="wayproof.journey.workflow_run_snapshot.v1",
         journey_id=terms.journey_id,
@@ -155,7 +175,10 @@ def run_snapshot(terms: Terms, run: Run) -> WorkflowRunSnapshot:
         member_ordinal=run.member_ordinal,
         state=run.state,
         superseded=run.superseded,
-        started_at=from_milliseconds(run.started_at),
+        pending_input_request_id=pending[0] if run.state is WorkflowRunState.WAITING else None,
+        chosen_option_id=run.chosen_option,
+        created_at=from_milliseconds(run.created_at),
+        started_at=moment(run.started_at),
         finished_at=moment(run.finished_at),
     )
 
@@ -234,4 +257,19 @@ def discrepancy(terms: Terms, ordinal: int, entry: Discrepancy) -> DiscrepancyRe
         kind=entry.kind,
         reported_tokens=entry.reported_tokens,
         recorded_at=from_milliseconds(entry.recorded_at),
+    )
+
+
+def dispatch_intent(terms: Terms, ordinal: int, entry: Intent) -> DispatchIntentRecord:
+    """One dispatch intent's record."""
+    return DispatchIntentRecord(
+        schema_version="wayproof.journey.dispatch_intent.v1",
+        journey_id=terms.journey_id,
+        ordinal=ordinal,
+        workflow_run_id=entry.workflow_run_id,
+        cause=entry.cause,
+        input_request_id=entry.input_request_id,
+        state=entry.state,
+        created_at=from_milliseconds(entry.created_at),
+        created_version=entry.created_version,
     )

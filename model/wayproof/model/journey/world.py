@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from wayproof.model.journey.stages import offered
 from wayproof.model.journey.state import State, Terms
-from wayproof.model.journey.step import step, swept
+from wayproof.model.journey.step import runs_to_start, step, swept
 from wayproof.model.journey.transition import Answered, Reply, realises
 from wayproof.spec.journey import requests
 from wayproof.spec.journey.constraints import to_milliseconds
@@ -110,12 +111,7 @@ def run_ids_for(
     journey: Journey, request: requests.Request, fresh_ids: FreshIds
 ) -> tuple[str, ...]:
     """The fresh run ids that a request may need."""
-    if isinstance(request, requests.BeginJourneyRequest):
-        stage = journey.terms.definition.sequence.steps[journey.terms.entry_position]
-        return fresh_ids("run", len(stage.workflows))
-    if isinstance(request, requests.StartWorkflowRunRequest):
-        return fresh_ids("run", 1)
-    return ()
+    return fresh_ids("run", runs_to_start(journey.terms, journey.state, request))
 
 
 @realises(
@@ -203,6 +199,7 @@ def start(
             definition=definition,
             definition_digest=digest,
             entry_position=position,
+            choices=tuple((c.transition_id, c.option_id) for c in request.route_choices),
             policy=request.policy,
             created_at=now,
             deadline=to_milliseconds(request.policy.deadline_utc),
@@ -255,15 +252,10 @@ def all_choices_valid(
 ) -> bool:
     """Whether every route choice is one of the pinned transitions' options for this sequence,
     and no transition is chosen twice."""
-    options = {
-        (transition.id, option.id)
-        for transition in definition.transitions
-        for option in transition.options
-        if option.sequence in (None, definition.sequence.id)
-    }
     chosen = [choice.transition_id for choice in request.route_choices]
     return len(set(chosen)) == len(chosen) and all(
-        (choice.transition_id, choice.option_id) in options for choice in request.route_choices
+        choice.option_id in offered(definition, choice.transition_id)
+        for choice in request.route_choices
     )
 
 

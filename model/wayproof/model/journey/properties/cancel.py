@@ -7,6 +7,7 @@ from wayproof.model.journey.properties.contract import (
     world_contract,
 )
 from wayproof.model.journey.properties.due import (
+    became,
     effective_cutoff,
     end_of,
     ends,
@@ -119,6 +120,43 @@ def nothing_new_is_sent_while_cancelling(step: JourneyStep) -> bool | None:
     ):
         return None
     return step.code is RefusalCode.JOURNEY_CANCELLING and nothing_changed(step)
+
+
+_GOING_ON = (
+    requests.SubmitInputRequest,
+    requests.RequestInputRequest,
+    requests.AcknowledgeDispatchRequest,
+    requests.ClaimDispatchedRunRequest,
+)
+
+
+@journey_contract("cancel-08")
+def nothing_goes_on_while_cancelling(step: JourneyStep) -> bool | None:
+    """No input, resume or dispatch is accepted."""
+    if (
+        not isinstance(step.request, _GOING_ON)
+        or not is_stopping(step)
+        or not reaches_checkpoint(step)
+    ):
+        return None
+    return step.code is RefusalCode.JOURNEY_CANCELLING and nothing_changed(step)
+
+
+@journey_contract("cancel-08")
+def queued_work_stops_with_the_cancellation(step: JourneyStep) -> bool | None:
+    """What is queued or waits is stopped in the commit of the cancellation."""
+    idle = {
+        run.workflow_run_id
+        for run in step.before.runs
+        if run.state in (WorkflowRunState.QUEUED, WorkflowRunState.WAITING)
+    }
+    if not idle or not became(step, LifecycleState.CANCELLING):
+        return None
+    return all(
+        (run.state, run.finished_at) == (WorkflowRunState.STOPPED, step.now)
+        for run in step.after.runs
+        if run.workflow_run_id in idle
+    )
 
 
 @journey_contract("cancel-09")

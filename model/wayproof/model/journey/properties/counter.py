@@ -6,6 +6,7 @@ from wayproof.model.journey.properties.contract import (
     journey_contract,
     world_contract,
 )
+from wayproof.model.journey.properties.entering import run_starts, wanted
 from wayproof.model.journey.properties.situation import (
     earlier_of_invocation,
     identity_is_known,
@@ -20,7 +21,6 @@ from wayproof.model.journey.properties.situation import (
 )
 from wayproof.model.journey.state import State
 from wayproof.spec.journey.requests import (
-    BeginJourneyRequest,
     ClaimAttemptRequest,
     ClaimLeaseRequest,
     FinishWorkflowRunRequest,
@@ -83,11 +83,10 @@ def parent_is_due(step: JourneyStep, request: StartWorkflowRunRequest) -> bool:
 def claims(step: JourneyStep) -> dict[Counter, int]:
     """What a request that gets as far as the counters claims of each."""
     request = step.request
-    if isinstance(request, BeginJourneyRequest):
-        if proceeds(step):
-            stage = step.terms.definition.sequence.steps[step.terms.entry_position]
-            return {Counter.WORKFLOW_RUN_STARTS: len(stage.workflows)}
-    elif isinstance(request, StartWorkflowRunRequest):
+    if wanted(step) is not None:
+        starts = run_starts(step)
+        return {Counter.WORKFLOW_RUN_STARTS: starts} if starts else {}
+    if isinstance(request, StartWorkflowRunRequest):
         if proceeds(step) and parent_is_due(step, request):
             claimed = {Counter.WORKFLOW_RUN_STARTS: 1}
             if request.purpose in OWN_COUNTER:
@@ -137,7 +136,7 @@ def _exhausts(step: JourneyStep, counter: Counter) -> bool | None:
 @journey_contract("counter-01")
 def workflow_run_starts_end_at_their_limit(step: JourneyStep) -> bool | None:
     """At stake when a run start finds no room in the workflow-run starts."""
-    if not isinstance(step.request, BeginJourneyRequest | StartWorkflowRunRequest):
+    if not isinstance(step.request, StartWorkflowRunRequest) and wanted(step) is None:
         return None
     return _exhausts(step, Counter.WORKFLOW_RUN_STARTS)
 

@@ -115,6 +115,41 @@ def late_claim_times_out(step: JourneyStep) -> bool | None:
     )
 
 
+@journey_contract("deadline-11")
+def late_input_or_advancement_times_out(step: JourneyStep) -> bool | None:
+    """A late input, resume, dispatch or end of a run enters no stage and takes over no run."""
+    if not isinstance(
+        step.request,
+        requests.SubmitInputRequest
+        | requests.ClaimDispatchedRunRequest
+        | requests.FinishWorkflowRunRequest,
+    ) or not meets_deadline(step):
+        return None
+    return refused_timed_out(step) and len(step.after.runs) == len(step.before.runs)
+
+
+@journey_contract("deadline-14")
+def waiting_does_not_stop_the_clock(step: JourneyStep) -> bool | None:
+    """A journey that waits for input is timed out at its deadline like any other."""
+    if (
+        not any(run.state is WorkflowRunState.WAITING for run in step.before.runs)
+        or not is_expired(step)
+        or not time_takes_effect(step)
+    ):
+        return None
+    return step.after.lifecycle is LifecycleState.TIMED_OUT
+
+
+@journey_contract("deadline-14")
+def resuming_moves_no_deadline(step: JourneyStep) -> bool | None:
+    """Behind an answered input a snapshot shows the deadline of the policy."""
+    if not isinstance(step.request, requests.SnapshotRequest) or not any(
+        asked.answered for asked in step.before.inputs
+    ):
+        return None
+    return step.answer is not None and step.answer.deadline_utc == step.terms.policy.deadline_utc
+
+
 @journey_contract("deadline-07")
 def late_reservation_times_out(step: JourneyStep) -> bool | None:
     """A late reservation leaves none."""

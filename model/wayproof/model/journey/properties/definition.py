@@ -3,6 +3,7 @@
 from typing import Any
 
 from wayproof.model.journey.properties.contract import WorldStep, world_contract
+from wayproof.model.journey.properties.sequence import wanted_at
 from wayproof.model.journey.properties.starting import (
     closed_view,
     created,
@@ -121,8 +122,8 @@ def journey_follows_what_it_pinned(step: WorldStep) -> bool | None:
         return bool(answer.definition_digest == terms.definition_digest)
     if not isinstance(answer, WorkflowRunsStarted) or journey.state.runs:
         return None
-    stage = terms.definition.sequence.steps[terms.entry_position]
-    return [run.workflow_id for run in after.state.runs] == list(stage.workflows)
+    pinned = wanted_at(terms, terms.entry_position)
+    return [run.workflow_id for run in after.state.runs] == [run.workflow_id for run in pinned]
 
 
 @world_contract("definition-08")

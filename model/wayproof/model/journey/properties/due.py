@@ -6,7 +6,9 @@ Like ``situation.py``, written from the catalogue and apart from the rules.
 from typing import Final, Literal
 
 from wayproof.model.journey.properties.contract import JourneyStep
+from wayproof.model.journey.properties.entering import run_starts
 from wayproof.model.journey.properties.exposure import exposure_of
+from wayproof.model.journey.properties.sequence import wanted_at
 from wayproof.model.journey.properties.situation import (
     LIVE,
     OPEN,
@@ -23,6 +25,7 @@ from wayproof.spec.journey import requests
 from wayproof.spec.journey.refusals import RefusalCode
 from wayproof.spec.journey.vocabulary import (
     COUNTER_EXHAUSTION_REASONS,
+    UNFINISHED_RUN_STATES,
     AccountingStatus,
     Counter,
     Idempotency,
@@ -109,8 +112,12 @@ def claims(step: JourneyStep) -> dict[Counter, int]:
     """What a request would claim, if it got that far."""
     match step.request:
         case requests.BeginJourneyRequest():
-            stage = step.terms.definition.sequence.steps[step.terms.entry_position]
-            return {Counter.WORKFLOW_RUN_STARTS: len(stage.workflows)}
+            members = wanted_at(step.terms, step.terms.entry_position)
+            starts = sum(run.workflow_id is not None for run in members)
+            return {Counter.WORKFLOW_RUN_STARTS: starts} if starts else {}
+        case requests.FinishWorkflowRunRequest() | requests.SubmitInputRequest():
+            starts = run_starts(step)
+            return {Counter.WORKFLOW_RUN_STARTS: starts} if starts else {}
         case requests.StartWorkflowRunRequest(purpose=purpose):
             claimed = {Counter.WORKFLOW_RUN_STARTS: 1}
             if purpose == "repair":
@@ -170,11 +177,14 @@ def out_of_turn(step: JourneyStep) -> RefusalCode | None:
                 return RefusalCode.LEASE_HELD
         case requests.StartWorkflowRunRequest():
             return _parent_out_of_turn(before, request)
-        case requests.ClaimAttemptRequest():
-            return _finished(before, request.workflow_run_id)
+        case requests.ClaimAttemptRequest() | requests.RequestInputRequest():
+            return _idle(before, request.workflow_run_id)
+        case requests.FinishWorkflowRunRequest():
+            idle = _idle(before, request.workflow_run_id)
+            return idle if idle is RefusalCode.WORKFLOW_RUN_NOT_ACTIVE else None
         case requests.ReserveRequest():
-            if finished := _finished(before, request.workflow_run_id):
-                return finished
+            if idle := _idle(before, request.workflow_run_id):
+                return idle
             if request.idempotency is Idempotency.NONE and any(
                 record.state in OPEN for record in earlier_of_invocation(step)
             ):
@@ -188,19 +198,21 @@ def out_of_turn(step: JourneyStep) -> RefusalCode | None:
 
 
 def is_incomplete(state: State) -> bool:
-    """Whether completion has something to wait for: the beginning, an active run, or a failed
-    run that no repair superseded."""
+    """Whether completion has something to wait for: the beginning, an unfinished run, or a
+    failed run that no repair superseded."""
     return state.started_at is None or any(
-        run.state is WorkflowRunState.ACTIVE
+        run.state in UNFINISHED_RUN_STATES
         or (run.state is WorkflowRunState.FAILED and not run.superseded)
         for run in state.runs
     )
 
 
-def _finished(state: State, workflow_run_id: str) -> RefusalCode | None:
+def _idle(state: State, workflow_run_id: str) -> RefusalCode | None:
     run = workflow_run(state, workflow_run_id)
     if run is None or run.state is WorkflowRunState.ACTIVE:
         return None
+    if run.state in UNFINISHED_RUN_STATES:
+        return RefusalCode.WORKFLOW_RUN_NOT_ACTIVE
     return RefusalCode.WORKFLOW_RUN_FINISHED
 
 
@@ -210,8 +222,8 @@ def _parent_out_of_turn(
     parent = workflow_run(state, request.parent_workflow_run_id)
     if parent is None:
         return None
-    if request.purpose == "decomposition" and parent.state is not WorkflowRunState.ACTIVE:
-        return RefusalCode.WORKFLOW_RUN_FINISHED
+    if request.purpose == "decomposition":
+        return _idle(state, parent.workflow_run_id)
     if request.purpose == "repair" and (
         parent.state is not WorkflowRunState.FAILED or parent.superseded
     ):
@@ -224,8 +236,8 @@ def _transmission_out_of_turn(step: JourneyStep) -> RefusalCode | None:
     if record is None:
         return None
     if isinstance(step.request, requests.TransmitRequest):
-        if finished := _finished(step.before, record.workflow_run_id):
-            return finished
+        if idle := _idle(step.before, record.workflow_run_id):
+            return idle
         if record.state is not ReservationState.RESERVED:
             return RefusalCode.TRANSMISSION_NOT_RESERVED
     elif record.state not in OPEN:

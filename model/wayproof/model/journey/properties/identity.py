@@ -24,6 +24,9 @@ _PROPOSALS: Final = {
     "start": frozenset({"/journey_id", "/workflow_run_id"}),
     "begin_journey": frozenset({"/workflow_run_id", "/workflow_run_ids"}),
     "start_workflow_run": frozenset({"/workflow_run_id", "/workflow_run_ids"}),
+    "finish_workflow_run": frozenset({"/next_workflow_run_ids"}),
+    "submit_input": frozenset({"/next_workflow_run_ids"}),
+    "request_input": frozenset({"/input_request_id"}),
 }
 """Where a request would propose an id for what it makes."""
 
@@ -54,6 +57,8 @@ def made_ids_are_unique(step: WorldStep) -> bool | None:
         "start",
         "begin_journey",
         "start_workflow_run",
+        "finish_workflow_run",
+        "submit_input",
     ):
         return None
     before, after = list(_made(step.before)), list(_made(step.after))

@@ -11,14 +11,17 @@ from itertools import pairwise
 from typing import Final
 
 from wayproof.model.journey.properties.oracle import disagreements
-from wayproof.model.journey.state import Discrepancy, State, Terms, Transmission
+from wayproof.model.journey.properties.sequence import stages_of
+from wayproof.model.journey.state import Discrepancy, Run, State, Terms, Transmission
 from wayproof.spec.journey.constraints import LATEST_MILLISECONDS
 from wayproof.spec.journey.vocabulary import (
     MAXIMUM_INTEGER,
     TERMINAL_STATES,
+    UNFINISHED_RUN_STATES,
     AccountingStatus,
     CancellationReason,
     DiscrepancyKind,
+    DispatchState,
     Idempotency,
     LifecycleState,
     ReservationState,
@@ -158,25 +161,58 @@ def moments_come_in_order(terms: Terms, state: State) -> bool:
     return _increasing(
         terms.created_at, state.started_at, requested, state.finished_at, state.settled_at
     ) and all(
-        _increasing(state.started_at, run.started_at, run.finished_at, state.finished_at)
+        _increasing(
+            state.started_at, run.created_at, run.started_at, run.finished_at, state.finished_at
+        )
         for run in state.runs
     )
 
 
 @invariant("outcome-03", "cancel-01")
 def runs_end_with_their_journey(terms: Terms, state: State) -> bool:
-    """No terminal journey has an active run; quarantine is of terminal journeys only, a stop of
-    cancelled ones."""
+    """No terminal journey has an unfinished run; quarantine is of terminal journeys only, a stop
+    of cancelled ones, and only an active run is left while cancelling."""
     allowed = {WorkflowRunState.COMPLETED, WorkflowRunState.FAILED}
     if _is_terminal(state):
         allowed.add(WorkflowRunState.QUARANTINED)
     else:
         allowed.add(WorkflowRunState.ACTIVE)
+        if state.cancellation is None:
+            allowed |= UNFINISHED_RUN_STATES
     if state.cancellation is not None:
         allowed.add(WorkflowRunState.STOPPED)
     return all(
-        run.state in allowed and (run.finished_at is None) == (run.state is WorkflowRunState.ACTIVE)
+        run.state in allowed and (run.finished_at is None) == (run.state in UNFINISHED_RUN_STATES)
         for run in state.runs
+    )
+
+
+@invariant("dispatch-01", "dispatch-04", "dispatch-06")
+def queued_runs_and_open_intents_go_together(terms: Terms, state: State) -> bool:
+    """Exactly the queued runs have an open intent, each one, and none is open in a journey that
+    stops or has ended."""
+    open_ones = [
+        intent.workflow_run_id
+        for intent in state.intents
+        if intent.state in (DispatchState.RECORDED, DispatchState.ACKNOWLEDGED)
+    ]
+    queued = {run.workflow_run_id for run in state.runs if run.state is WorkflowRunState.QUEUED}
+    return (
+        len(set(open_ones)) == len(open_ones)
+        and set(open_ones) == queued
+        and (state.lifecycle is LifecycleState.RUNNING or not open_ones)
+    )
+
+
+@invariant("route-06", "route-07", "observe-15")
+def waiting_runs_have_their_request(terms: Terms, state: State) -> bool:
+    """Every waiting run has exactly one unanswered input request, and no other unfinished run
+    has one."""
+    unanswered = Tally(asked.workflow_run_id for asked in state.inputs if not asked.answered)
+    return all(
+        unanswered[run.workflow_run_id] == int(run.state is WorkflowRunState.WAITING)
+        for run in state.runs
+        if run.state in UNFINISHED_RUN_STATES or run.state is WorkflowRunState.COMPLETED
     )
 
 
@@ -190,30 +226,34 @@ def completed_means_every_run_ended_well(terms: Terms, state: State) -> bool:
     )
 
 
-@invariant("run-01", "run-04", "run-05", "run-06")
-def one_entry_stage_and_its_children(terms: Terms, state: State) -> bool:
-    """The entry runs are the members of the entry stage, each once and in order; every other
-    run stands where an earlier run, its parent, does."""
-    stage = terms.definition.sequence.steps[terms.entry_position]
-    entries = [run for run in state.runs if run.purpose is WorkflowRunPurpose.ENTRY]
-    if entries and [(run.member_ordinal, run.workflow_id) for run in entries] != list(
-        enumerate(stage.workflows)
-    ):
-        return False
-    known = {run.workflow_run_id: run for run in entries}
+@invariant("run-01", "run-04", "run-05", "run-06", "dispatch-07", "dispatch-08")
+def every_stage_is_entered_once(terms: Terms, state: State) -> bool:
+    """The runs of each stage that was entered are its members, each once and in order, and none
+    lies beyond the stage that was entered last; every other run stands where an earlier run, its
+    parent, does."""
+    stages, known = stages_of(terms), dict[str, Run]()
+    entered = dict[int, list[str | None]]()
     for run in state.runs:
-        if run.purpose is WorkflowRunPurpose.ENTRY:
-            if run.parent_workflow_run_id is not None or run.stage_id != stage.stage_id:
-                return False
-            continue
         parent = known.get(run.parent_workflow_run_id or "")
-        if parent is None or (
+        known[run.workflow_run_id] = run
+        if (state.position or 0) < run.sequence_position:
+            return False
+        if run.purpose in (WorkflowRunPurpose.ENTRY, WorkflowRunPurpose.ADVANCEMENT):
+            members = entered.setdefault(run.sequence_position, [])
+            if (run.stage_id, run.member_ordinal) != (
+                stages[run.sequence_position][0],
+                len(members),
+            ) or (parent is None) != (run.sequence_position == terms.entry_position):
+                return False
+            members.append(run.workflow_id)
+        elif parent is None or (
             (run.stage_id, run.sequence_position, run.member_ordinal)
             != (parent.stage_id, parent.sequence_position, parent.member_ordinal)
         ):
             return False
-        known[run.workflow_run_id] = run
-    return len(known) == len(state.runs)
+    return len(known) == len(state.runs) and all(
+        members == list(stages[at][1] or (None,)) for at, members in entered.items()
+    )
 
 
 @invariant("run-07")

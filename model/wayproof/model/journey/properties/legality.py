@@ -2,14 +2,35 @@
 
 from collections.abc import Iterator
 
-from wayproof.model.journey.state import Run, State, Transmission
+from wayproof.model.journey.state import InputRequest, Intent, Run, State, Transmission
 from wayproof.spec.journey.vocabulary import (
     ACCOUNTING_TRANSITIONS,
+    DISPATCH_TRANSITIONS,
     LIFECYCLE_TRANSITIONS,
     RESERVATION_TRANSITIONS,
     TERMINAL_STATES,
+    UNFINISHED_RUN_STATES,
     WorkflowRunState,
 )
+
+_RUN_TRANSITIONS = {
+    state: frozenset[WorkflowRunState]()
+    for state in WorkflowRunState
+    if state not in UNFINISHED_RUN_STATES
+} | {
+    WorkflowRunState.QUEUED: frozenset(
+        {WorkflowRunState.ACTIVE, WorkflowRunState.STOPPED, WorkflowRunState.QUARANTINED}
+    ),
+    WorkflowRunState.ACTIVE: frozenset(WorkflowRunState) - {WorkflowRunState.QUEUED},
+    WorkflowRunState.WAITING: frozenset(
+        {
+            WorkflowRunState.QUEUED,
+            WorkflowRunState.COMPLETED,
+            WorkflowRunState.STOPPED,
+            WorkflowRunState.QUARANTINED,
+        }
+    ),
+}
 
 
 def illegal_changes(before: State, after: State) -> tuple[str, ...]:
@@ -37,6 +58,14 @@ def _illegal_changes(before: State, after: State) -> Iterator[str]:
         yield from _of_records(before.transmissions, after.transmissions)
     if after.runs is not before.runs:
         yield from _of_runs(before.runs, after.runs)
+    if after.intents is not before.intents:
+        yield from _of_intents(before.intents, after.intents)
+    if after.inputs is not before.inputs:
+        yield from _of_inputs(before.inputs, after.inputs)
+    if after.position is not before.position and (
+        after.position is None or (before.position or 0) > after.position
+    ):
+        yield "a stage was entered that lies behind"
     if after.discrepancies[: len(before.discrepancies)] != before.discrepancies:
         yield "a discrepancy was changed or removed"
     if any(new < old for old, new in zip(before.counters, after.counters, strict=True)):
@@ -74,8 +103,32 @@ def _of_runs(before: tuple[Run, ...], after: tuple[Run, ...]) -> Iterator[str]:
     for old, new in zip(before, after, strict=False):
         if new is old:
             continue
-        if new.state is not old.state and old.state is not WorkflowRunState.ACTIVE:
+        if new.state is not old.state and new.state not in _RUN_TRANSITIONS[old.state]:
             yield f"illegal change of a run: {old.state} to {new.state}"
-        kept = old._replace(state=new.state, finished_at=new.finished_at, superseded=new.superseded)
+        kept = old._replace(
+            state=new.state,
+            started_at=new.started_at if old.started_at is None else old.started_at,
+            finished_at=new.finished_at,
+            superseded=new.superseded,
+            chosen_option=new.chosen_option if old.chosen_option is None else old.chosen_option,
+        )
         if new != kept or (old.superseded and not new.superseded):
             yield "what a run was started with changed"
+
+
+def _of_intents(before: tuple[Intent, ...], after: tuple[Intent, ...]) -> Iterator[str]:
+    if len(after) < len(before):
+        yield "a dispatch intent was removed"
+    for old, new in zip(before, after, strict=False):
+        if new.state is not old.state and new.state not in DISPATCH_TRANSITIONS[old.state]:
+            yield f"illegal transition of a dispatch intent: {old.state} to {new.state}"
+        if new != old._replace(state=new.state):
+            yield "what a dispatch intent was recorded with changed"
+
+
+def _of_inputs(before: tuple[InputRequest, ...], after: tuple[InputRequest, ...]) -> Iterator[str]:
+    if len(after) < len(before):
+        yield "an input request was removed"
+    for old, new in zip(before, after, strict=False):
+        if new != old and (old.answered or new[:2] != old[:2]):
+            yield "an input request, or its answer, changed"

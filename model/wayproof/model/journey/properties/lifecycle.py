@@ -15,6 +15,8 @@ from wayproof.model.journey.properties.due import (
     meets_limits,
     time_takes_effect,
 )
+from wayproof.model.journey.properties.entering import wanted
+from wayproof.model.journey.properties.sequence import wanted_at
 from wayproof.model.journey.properties.situation import (
     LIVE,
     OPEN,
@@ -30,10 +32,12 @@ from wayproof.model.journey.state import State
 from wayproof.spec.journey import requests
 from wayproof.spec.journey.refusals import RefusalCode
 from wayproof.spec.journey.vocabulary import (
+    DispatchState,
     LifecycleState,
     ReservationState,
 )
 
+OPEN_INTENT = (DispatchState.RECORDED, DispatchState.ACKNOWLEDGED)
 WORK = (
     requests.BeginJourneyRequest,
     requests.StartWorkflowRunRequest,
@@ -42,6 +46,10 @@ WORK = (
     requests.TransmitRequest,
     requests.FailJourneyRequest,
     requests.CompleteJourneyRequest,
+    requests.AcknowledgeDispatchRequest,
+    requests.ClaimDispatchedRunRequest,
+    requests.RequestInputRequest,
+    requests.SubmitInputRequest,
 )
 """What a terminal journey never accepts."""
 
@@ -73,11 +81,11 @@ def entry_stage_and_running_are_one_commit(step: JourneyStep) -> bool | None:
         or exhausted_counter(step) is not None
     ):
         return None
-    stage = step.terms.definition.sequence.steps[step.terms.entry_position]
     return (
         step.after.lifecycle is LifecycleState.RUNNING
         and step.after.started_at == step.now
-        and [run.workflow_id for run in step.after.runs] == list(stage.workflows)
+        and [run.workflow_id for run in step.after.runs]
+        == [run.workflow_id for run in wanted(step) or ()]
     )
 
 
@@ -191,6 +199,21 @@ def open_work_refuses_completion(step: JourneyStep) -> bool | None:
         or not proceeds(step)
         or not is_incomplete(step.before)
     ):
+        return None
+    return step.code is RefusalCode.JOURNEY_INCOMPLETE and nothing_changed(step)
+
+
+@journey_contract("lifecycle-13")
+def stages_to_come_refuse_completion(step: JourneyStep) -> bool | None:
+    """So it is while an intent is open, or a later stage waits to be entered."""
+    if not isinstance(step.request, requests.CompleteJourneyRequest) or not proceeds(step):
+        return None
+    behind = None if step.before.position is None else step.before.position + 1
+    if not any(intent.state in OPEN_INTENT for intent in step.before.intents) and (
+        behind is None or not wanted_at(step.terms, behind)
+    ):
+        return None
+    if not is_incomplete(step.before):
         return None
     return step.code is RefusalCode.JOURNEY_INCOMPLETE and nothing_changed(step)
 

@@ -76,7 +76,7 @@ def counters(state: State) -> tuple[int, ...]:
     )
     invocations = {transmission.invocation_id for transmission in state.transmissions}
     claimed = {
-        Counter.WORKFLOW_RUN_STARTS: len(state.runs),
+        Counter.WORKFLOW_RUN_STARTS: sum(run.workflow_id is not None for run in state.runs),
         Counter.TASK_ATTEMPT_STARTS: attempts[Counter.TASK_ATTEMPT_STARTS],
         Counter.PROVIDER_RETRY_ATTEMPTS: len(state.transmissions) - len(invocations),
         Counter.STRUCTURED_OUTPUT_CORRECTION_ATTEMPTS: attempts[

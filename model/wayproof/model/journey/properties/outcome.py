@@ -31,7 +31,7 @@ from wayproof.spec.journey.vocabulary import (
 
 def contract_order(run: Run) -> tuple[int, int, int, str]:
     """By what runs are ordered wherever they are listed."""
-    return (run.sequence_position, run.member_ordinal, run.started_at, run.workflow_run_id)
+    return (run.sequence_position, run.member_ordinal, run.created_at, run.workflow_run_id)
 
 
 def outcome_matches(outcome: object, state: State) -> bool:

@@ -49,11 +49,20 @@ _MALFORMED = (
     RefusalCode.INVALID_REQUEST,
     RefusalCode.UNSUPPORTED_CANCELLATION_REASON,
 )
+_REFERENCES: tuple[RefusalCode, ...] = (
+    RefusalCode.UNKNOWN_WORKFLOW_RUN,
+    RefusalCode.UNKNOWN_INPUT_REQUEST,
+    RefusalCode.UNKNOWN_DISPATCH_INTENT,
+    RefusalCode.UNKNOWN_TRANSMISSION,
+    RefusalCode.INVALID_ROUTE_CHOICE,
+)
 _CONSUMING = (
     requests.BeginJourneyRequest,
     requests.StartWorkflowRunRequest,
     requests.ClaimAttemptRequest,
     requests.ReserveRequest,
+    requests.FinishWorkflowRunRequest,
+    requests.SubmitInputRequest,
 )
 
 
@@ -186,9 +195,9 @@ def mistaken_request_ends_nothing(step: JourneyStep) -> bool | None:
     ):
         return None
     if not references_are_known(step):
-        codes = (RefusalCode.UNKNOWN_WORKFLOW_RUN, RefusalCode.UNKNOWN_TRANSMISSION)
+        codes = _REFERENCES
     elif not token_is_right(step):
-        codes = (RefusalCode.FENCED,) * 2
+        codes = (RefusalCode.FENCED,)
     else:
         return None
     return step.code in codes and nothing_changed(step)

@@ -13,6 +13,7 @@ from wayproof.model.journey.properties.counter import (
     risen,
     without_room,
 )
+from wayproof.model.journey.properties.entering import wanted
 from wayproof.model.journey.properties.situation import (
     identity_is_known,
     is_live,
@@ -58,26 +59,26 @@ def new_child(step: JourneyStep) -> Run | None:
     return workflow_run(step.after, step.answer.workflow_run_ids[0])
 
 
-def entry_members(step: JourneyStep) -> tuple[str, ...]:
-    """The workflows of the entry stage, in the order in which it declares them."""
-    return step.terms.definition.sequence.steps[step.terms.entry_position].workflows
-
-
 @journey_contract("run-01")
 def entry_stage_starts_one_run_each(step: JourneyStep) -> bool | None:
     """At stake when the entry stage is dispatched."""
     if not is_begun(step):
         return None
     ids = tuple(run.workflow_run_id for run in step.after.runs)
+    asked = tuple(asked.input_request_id for asked in step.after.inputs)
     return (
-        len(ids) == len(set(ids)) == len(entry_members(step))
+        len(ids) == len(set(ids)) == len(wanted(step) or ())
         and all(
             run.purpose is WorkflowRunPurpose.ENTRY
-            and run.state is WorkflowRunState.ACTIVE
-            and run.started_at == step.now
+            and (
+                run.workflow_id is None
+                or run.sequence_position != step.terms.entry_position
+                or (run.state is WorkflowRunState.ACTIVE and run.started_at == step.now)
+            )
             for run in step.after.runs
         )
-        and step.answer == WorkflowRunsStarted(workflow_run_ids=ids)
+        and step.answer
+        == WorkflowRunsStarted(workflow_run_ids=ids, input_request_id=asked[0] if asked else None)
     )
 
 
@@ -98,7 +99,7 @@ def entry_runs_are_run_starts(step: JourneyStep) -> bool | None:
     if not isinstance(step.request, BeginJourneyRequest) or not proceeds(step):
         return None
     if not without_room(step, claims(step)):
-        return risen(step) == {Counter.WORKFLOW_RUN_STARTS: len(entry_members(step))}
+        return risen(step) == claims(step)
     return (
         step.after.lifecycle is LifecycleState.BUDGET_EXCEEDED
         and step.after.terminal_reason == "workflow_run_start_limit_exhausted"
@@ -110,20 +111,26 @@ def entry_runs_are_run_starts(step: JourneyStep) -> bool | None:
 
 @journey_contract("run-04")
 def parallel_members_keep_their_order(step: JourneyStep) -> bool | None:
-    """At stake when an entry stage of several members is dispatched."""
-    members = entry_members(step) if is_begun(step) else ()
-    if len(members) < 2:
+    """At stake when a stage of several members is entered."""
+    members = wanted(step) or ()
+    if not any(run.member_ordinal for run in members) or without_room(step, claims(step)):
         return None
-    return [(run.member_ordinal, run.workflow_id) for run in step.after.runs] == list(
-        enumerate(members)
-    )
+    return [
+        (run.sequence_position, run.member_ordinal, run.workflow_id) for run in new_runs(step)
+    ] == [(run.position, run.member_ordinal, run.workflow_id) for run in members]
 
 
 @journey_contract("run-05")
 def child_names_its_parent(step: JourneyStep) -> bool | None:
     """At stake when entry runs or a child run are started."""
     if is_begun(step):
-        return all(run.parent_workflow_run_id is None for run in step.after.runs)
+        parents = [None, *(run for run in step.after.runs if run.workflow_id is None)]
+        return all(
+            run.parent_workflow_run_id == (None if parent is None else parent.workflow_run_id)
+            for run, parent in zip(
+                step.after.runs, [*parents, *parents[-1:] * len(step.after.runs)], strict=False
+            )
+        )
     child = new_child(step)
     if child is None:
         return None
@@ -162,14 +169,14 @@ def purpose_needs_its_parent(step: JourneyStep) -> bool | None:
         return None
     if not proceeds(step):
         return None
-    code = (
-        RefusalCode.WORKFLOW_RUN_FINISHED
+    codes = (
+        (RefusalCode.WORKFLOW_RUN_FINISHED, RefusalCode.WORKFLOW_RUN_NOT_ACTIVE)
         if request.purpose == "decomposition"
-        else RefusalCode.PARENT_NOT_FAILED
+        else (RefusalCode.PARENT_NOT_FAILED,)
     )
     if parent_is_due(step, request):
-        return step.code is not code
-    return step.code is code and nothing_changed(step)
+        return step.code not in codes
+    return step.code in codes and nothing_changed(step)
 
 
 @journey_contract("run-08")
@@ -218,8 +225,7 @@ def outcome_of_a_run_is_recorded_once(step: JourneyStep) -> bool | None:
         return None if is_stopping else _is_recorded(step, request)
     if run.state is not WorkflowRunState.STOPPED and run.state.value != request.outcome:
         return step.code is RefusalCode.OPERATION_CONFLICT and nothing_changed(step)
-    reading = WorkflowRunReading(workflow_run_id=run.workflow_run_id, state=run.state)
-    return step.answer == reading and nothing_changed(step)
+    return _is_read(step, run) and nothing_changed(step)
 
 
 def _is_recorded(step: JourneyStep, request: FinishWorkflowRunRequest) -> bool:
@@ -227,7 +233,15 @@ def _is_recorded(step: JourneyStep, request: FinishWorkflowRunRequest) -> bool:
     return (
         run is not None
         and (run.state.value, run.finished_at) == (request.outcome, step.now)
-        and step.answer == WorkflowRunReading(workflow_run_id=run.workflow_run_id, state=run.state)
+        and _is_read(step, run)
+    )
+
+
+def _is_read(step: JourneyStep, run: Run) -> bool:
+    answer = step.answer
+    return isinstance(answer, WorkflowRunReading) and (answer.workflow_run_id, answer.state) == (
+        run.workflow_run_id,
+        run.state,
     )
 
 

@@ -9,7 +9,8 @@ from typing import TypeVar
 
 from wayproof.model.journey.properties.contract import JourneyStep
 from wayproof.model.journey.properties.exposure import exposure_of
-from wayproof.model.journey.state import Run, State, Transmission
+from wayproof.model.journey.properties.sequence import is_offered
+from wayproof.model.journey.state import InputRequest, Intent, Run, State, Transmission
 from wayproof.spec.journey import requests
 from wayproof.spec.journey.vocabulary import (
     MAXIMUM_INTEGER,
@@ -32,6 +33,7 @@ OF_OPERATION_ID = (
     requests.ClaimLeaseRequest,
     requests.StartWorkflowRunRequest,
     requests.ClaimAttemptRequest,
+    requests.RequestInputRequest,
 )
 OF_TRANSMISSION = (
     requests.TransmitRequest,
@@ -44,7 +46,9 @@ OF_RUN = (
     requests.FinishWorkflowRunRequest,
     requests.ClaimAttemptRequest,
     requests.ReserveRequest,
+    requests.RequestInputRequest,
 )
+OF_INTENT = (requests.AcknowledgeDispatchRequest, requests.ClaimDispatchedRunRequest)
 REPORTS = (
     requests.ReportUnsentRequest,
     requests.ReportResponseRequest,
@@ -57,6 +61,7 @@ READS = (
     requests.SettledResultRequest,
     requests.ListReservationsRequest,
     requests.ListDiscrepanciesRequest,
+    requests.ListDispatchIntentsRequest,
 )
 
 Answer = TypeVar("Answer")
@@ -89,6 +94,39 @@ def workflow_run(state: State, workflow_run_id: str) -> Run | None:
         if run.workflow_run_id == workflow_run_id:
             return run
     return None
+
+
+def intent_of(state: State, workflow_run_id: str) -> Intent | None:
+    """The latest dispatch intent of a run."""
+    found = [intent for intent in state.intents if intent.workflow_run_id == workflow_run_id]
+    return found[-1] if found else None
+
+
+def input_request(state: State, request: requests.SubmitInputRequest) -> InputRequest | None:
+    """The input request that a submitted input names."""
+    for asked in state.inputs:
+        if (asked.workflow_run_id, asked.input_request_id) == (
+            request.workflow_run_id,
+            request.input_request_id,
+        ):
+            return asked
+    return None
+
+
+def fits_what_waits(step: JourneyStep) -> bool:
+    """Whether a submitted input names an option exactly where one is chosen, and one that the
+    pinned transition offers to this sequence."""
+    request = step.request
+    if not isinstance(request, requests.SubmitInputRequest):
+        return False
+    run = workflow_run(step.before, request.workflow_run_id)
+    if run is None:
+        return False
+    if run.workflow_id is not None:
+        return request.option_id is None
+    return request.option_id is not None and is_offered(
+        step.terms, run.sequence_position, request.option_id
+    )
 
 
 @remembered
@@ -137,6 +175,9 @@ def identity_is_known(step: JourneyStep) -> bool:
             WorkflowRunState.FAILED,
             WorkflowRunState.STOPPED,
         )
+    if isinstance(request, requests.SubmitInputRequest):
+        asked = input_request(before, request)
+        return asked is not None and asked.answered
     if isinstance(request, requests.ReserveRequest):
         return transmission(before, request.transmission_id) is not None or any(
             (sibling.workflow_run_id, sibling.idempotency)
@@ -155,6 +196,10 @@ def references_are_known(step: JourneyStep) -> bool:
         return workflow_run(step.before, request.workflow_run_id) is not None
     if isinstance(request, requests.StartWorkflowRunRequest):
         return workflow_run(step.before, request.parent_workflow_run_id) is not None
+    if isinstance(request, OF_INTENT):
+        return intent_of(step.before, request.workflow_run_id) is not None
+    if isinstance(request, requests.SubmitInputRequest):
+        return input_request(step.before, request) is not None and fits_what_waits(step)
     return True
 
 
