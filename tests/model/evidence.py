@@ -14,7 +14,8 @@ from typing import Any
 from tests.model.walks import SECOND, Walk
 
 from wayproof.model.journey import example
-from wayproof.model.journey.configurations import Configuration, configurations
+from wayproof.model.journey.configuration import Configuration
+from wayproof.model.journey.configurations import configurations
 from wayproof.model.journey.explore import Edge, Move, edges, serve
 from wayproof.model.journey.properties.contract import (
     JOURNEY_CONTRACTS,
@@ -40,8 +41,10 @@ TOPICS = frozenset(
         "compiler",
         "deadline",
         "definition",
+        "dispatch",
         "idempotency",
         "identity",
+        "inputs",
         "lifecycle",
         "observe",
         "outcome",
@@ -54,7 +57,7 @@ TOPICS = frozenset(
 )
 """The modules whose contracts are checked with this evidence."""
 
-WALKS = 100
+WALKS = 130
 WALK_LENGTH = 150
 EXPLORED_STATES = 400
 KEPT_STEPS = 20

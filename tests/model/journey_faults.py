@@ -82,9 +82,10 @@ def _reversed(answer: Any) -> dict[str, Any]:
 
 def _first_run(**fields: Any) -> JourneyFault:
     def change(answer: Any) -> dict[str, Any]:
-        if not hasattr(answer, "workflow_runs"):
+        listed: tuple[Any, ...] = getattr(answer, "workflow_runs", ())
+        if not listed or not all(hasattr(listed[0], name) for name in fields):
             return {}
-        first, *others = answer.workflow_runs
+        first, *others = listed
         return {"workflow_runs": (replace(first, **fields), *others)}
 
     return shown_by(change)

@@ -3,6 +3,7 @@
 import pytest
 from tests.model.evidence import at_stake, of_topics, walked
 from tests.model.journey_faults import JOURNEY_FAULTS
+from tests.model.stage_faults import STAGE_FAULTS, STAGE_WORLD_FAULTS
 from tests.model.world_faults import WORLD_FAULTS
 
 from wayproof.model.journey.properties.contract import (
@@ -11,7 +12,7 @@ from wayproof.model.journey.properties.contract import (
     judge,
 )
 
-FAULTS = {**JOURNEY_FAULTS, **WORLD_FAULTS}
+FAULTS = {**JOURNEY_FAULTS, **STAGE_FAULTS, **WORLD_FAULTS, **STAGE_WORLD_FAULTS}
 CONTRACTS = {**of_topics(JOURNEY_CONTRACTS), **of_topics(WORLD_CONTRACTS)}
 
 

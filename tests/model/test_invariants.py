@@ -159,6 +159,16 @@ def _cancelled_late(terms: Terms, state: State) -> State | None:
     return state._replace(cancellation=state.cancellation._replace(requested_at=terms.deadline))
 
 
+def _is_queued(state: State) -> bool:
+    return any(run.state is WorkflowRunState.QUEUED for run in state.runs)
+
+
+def _unanswered(terms: Terms, state: State) -> State | None:
+    if not any(asked.answered for asked in state.inputs) or not _is_running(state):
+        return None
+    return state._replace(inputs=tuple(a._replace(answered=False) for a in state.inputs))
+
+
 FAULTS: dict[str, tuple[Fault, ...]] = {
     "work_begins_with_the_entry_stage": (
         when(_is_running, started_at=None),
@@ -194,12 +204,21 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         runs(state=WorkflowRunState.FAILED),
         runs(state=WorkflowRunState.QUARANTINED),
     ),
-    "one_entry_stage_and_its_children": (
+    "every_stage_is_entered_once": (
         runs(purpose=WorkflowRunPurpose.REPAIR),
         twice("runs"),
         last_run(stage_id="other"),
         last_run(member_ordinal=7),
         runs(parent_workflow_run_id="run-9"),
+    ),
+    "queued_runs_and_open_intents_go_together": (
+        when(lambda state: bool(state.intents), intents=()),
+        twice("intents"),
+        when(_is_queued, lifecycle=LifecycleState.CANCELLING),
+    ),
+    "waiting_runs_have_their_request": (
+        when(lambda state: bool(state.inputs) and _is_running(state), inputs=()),
+        _unanswered,
     ),
     "superseded_means_one_repair": (runs(superseded=True), runs(superseded=False)),
     "exposure_stays_within_the_ceiling": (_above_the_ceiling,),

@@ -208,6 +208,26 @@ class Life(RuleBasedStateMachine):
     def finish_run(self, data: st.DataObject, outcome: Any) -> None:
         self.ask(example.finish(self.run(data), outcome, token=self.token()))
 
+    @precondition(has_runs)
+    @rule(data=st.data(), place=st.integers(1, 4))
+    def pause(self, data: st.DataObject, place: int) -> None:
+        self.ask(example.pause(f"pause-{place}", self.run(data), token=self.token()))
+
+    @precondition(lambda self: bool(self.state.inputs))
+    @rule(data=st.data())
+    def resume(self, data: st.DataObject) -> None:
+        asked = data.draw(st.sampled_from(self.state.inputs))
+        self.ask(
+            example.submit(asked.workflow_run_id, number=int(asked.input_request_id.split("-")[1]))
+        )
+
+    @precondition(lambda self: bool(self.state.intents))
+    @rule(data=st.data(), acknowledged=st.booleans())
+    def deliver(self, data: st.DataObject, acknowledged: bool) -> None:
+        run = data.draw(st.sampled_from(self.state.intents)).workflow_run_id
+        delivery = example.acknowledge if acknowledged else example.take_over
+        self.ask(delivery(run, token=self.token()))
+
     @rule(lease=LEASES)
     def heartbeat(self, lease: int) -> None:
         self.ask(example.heartbeat(self.token(), lease))

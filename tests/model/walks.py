@@ -31,6 +31,7 @@ REGISTRY: Final[dict[str, Any]] = {
         {"id": "styled_entry", "sequence": "styled", "transition": "style"},
         {"id": "plain_entry", "sequence": "plain"},
         {"id": "long_entry", "sequence": "long"},
+        {"id": "staged_entry", "sequence": "staged"},
     ],
     "transitions": [
         {
@@ -42,11 +43,31 @@ REGISTRY: Final[dict[str, Any]] = {
             ],
         },
         {"id": "unused", "options": [{"id": "any"}]},
+        {
+            "id": "size",
+            "options": [
+                {"id": "small", "route_to": "review"},
+                {"id": "large"},
+                {"id": "backwards", "route_to": "Builder"},
+            ],
+        },
+        {"id": "gate", "transition_type": "workflow_complete"},
+        {"id": "review", "transition_type": "chat_session", "route_to": "Writer"},
     ],
     "workflow_sequences": [
         {"id": "styled", "steps": [{"workflows": ["Builder", "Designer"]}]},
         {"id": "plain", "steps": [{"workflows": ["Builder"]}]},
         {"id": "long", "steps": [{"workflows": ["Builder"]}, {"workflows": ["Writer"]}]},
+        {
+            "id": "staged",
+            "steps": [
+                {"workflows": ["Builder"]},
+                {"transition": "size"},
+                {"workflows": ["Designer", "Writer"]},
+                {"transition": "gate"},
+                {"transition": "review"},
+            ],
+        },
     ],
 }
 
@@ -63,13 +84,23 @@ USUAL: Final = (
 """What is asked of a journey that has begun, each as often as it stands here."""
 
 
+STAGED: Final = (
+    *("finish_workflow_run", "finish_workflow_run", "finish_workflow_run"),
+    *("claim_dispatched_run", "claim_dispatched_run", "claim_dispatched_run"),
+    *("submit_input", "submit_input", "submit_input", "request_input", "acknowledge_dispatch"),
+    *("list_workflow_runs", "list_dispatch_intents", "complete_journey", "claim_lease"),
+    *("heartbeat", "snapshot", "reserve"),
+)
+"""What is asked of a journey of several stages."""
+
+
 class Walk:
     """One walk, and what it has seen."""
 
     def __init__(self, number: int) -> None:
         self.random = Random(number)
         advertised = set(POLICY_CAPABILITIES)
-        if number % 5 == 1:
+        if number % 5 in (1, 3):
             advertised.add(Capability.DURABLE_DISPATCH)
         if number % 5 == 2:
             advertised.discard(Capability.SHARED_TOKEN_RESERVATION)
@@ -119,7 +150,8 @@ class Walk:
         if state.lifecycle is LifecycleState.PENDING:
             owned = state.lease is not None and self.simulation.now < state.lease.expires_at
             return "begin_journey" if owned else "claim_lease"
-        return random.choice(USUAL)
+        staged = len(journey.terms.definition.sequence.steps) > 1 or bool(state.inputs)
+        return random.choice(STAGED if staged else USUAL)
 
     def to_the_deadline(self) -> None:
         """Let a moment pass that matters to some journey, or all but the last of it."""
@@ -158,7 +190,9 @@ class Walk:
     def new_start(self) -> dict[str, Any]:
         """A start that mostly is right."""
         random = self.random
-        sequence = random.choice(("styled", "plain", "plain", "plain", "long", "none"))
+        sequence = random.choice(
+            ("styled", "styled", "plain", "plain", "plain", "long", "staged", "staged", "none")
+        )
         entry = {"kind": "entrypoint", "id": f"{sequence}_entry"}
         if random.random() < 0.2:
             stage = random.choice(("Builder", "Builder+Designer", "nowhere"))
@@ -201,8 +235,8 @@ class Walk:
         if random.random() < 0.3:
             arguments["route_choices"] = [
                 {
-                    "transition_id": random.choice(("style", "style", "style", "unused")),
-                    "option_id": random.choice(("bold", "quiet", "other", "none")),
+                    "transition_id": random.choice(("style", "style", "style", "size", "unused")),
+                    "option_id": random.choice(("bold", "quiet", "bold", "other", "large", "none")),
                 }
                 for _ in range(random.choice((1, 1, 2)))
             ]
@@ -300,6 +334,24 @@ def _finish(walk: Walk, journey: Journey) -> dict[str, Any]:
     }
 
 
+def _of_run(walk: Walk, journey: Journey) -> dict[str, Any]:
+    return {**_owner(walk, journey), "workflow_run_id": walk.run(journey)}
+
+
+def _request_input(walk: Walk, journey: Journey) -> dict[str, Any]:
+    return {**_of_run(walk, journey), "operation_id": f"op-{walk.random.randint(1, 9)}"}
+
+
+def _submit_input(walk: Walk, journey: Journey) -> dict[str, Any]:
+    random, asked = walk.random, journey.state.inputs
+    chosen: dict[str, Any] = {"workflow_run_id": walk.run(journey), "input_request_id": "none"}
+    if asked and random.random() < 0.95:
+        of = random.choice(asked)
+        chosen = {"workflow_run_id": of.workflow_run_id, "input_request_id": of.input_request_id}
+    option = random.choice((None, None, "small", "large", "backwards", "none"))
+    return chosen if option is None else {**chosen, "option_id": option}
+
+
 def _claim_attempt(walk: Walk, journey: Journey) -> dict[str, Any]:
     counters = ["task_attempt_starts", "structured_output_correction_attempts"]
     return {
@@ -370,6 +422,10 @@ MAKERS: Final = {
     "start_workflow_run": _start_workflow_run,
     "finish_workflow_run": _finish,
     "claim_attempt": _claim_attempt,
+    "acknowledge_dispatch": _of_run,
+    "claim_dispatched_run": _of_run,
+    "request_input": _request_input,
+    "submit_input": _submit_input,
     "complete_journey": _owner,
     "fail_journey": _fail,
     "reserve": _reserve,

@@ -189,6 +189,8 @@ def malformations(operation: str, path: Path, hint: Any, good: Any) -> Iterator[
     elif base is int:
         (bounds,) = markers
         yield from _bad_integers(bounds)
+    elif base is bool:
+        yield from _wrong_types(int, float, str, list, dict)
     elif base is datetime:
         yield from _bad_moments()
     elif get_origin(base) is tuple:

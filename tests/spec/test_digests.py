@@ -72,7 +72,17 @@ REGISTRY: dict[str, Any] = {
         {"id": "other_entry", "sequence": "other"},
     ],
     "transitions": [
-        {"id": "style", "options": [{"id": "plain"}, {"id": "fancy", "sequence": "styled"}]},
+        {
+            "id": "style",
+            "options": [
+                {"id": "plain"},
+                {
+                    "id": "fancy",
+                    "sequence": "styled",
+                    "context_variables": [{"name": "look", "value": "fancy"}],
+                },
+            ],
+        },
         {"id": "unrelated", "options": [{"id": "plain"}]},
     ],
     "workflow_sequences": [
@@ -84,13 +94,15 @@ REGISTRY: dict[str, Any] = {
 CLOSED_VIEW = (
     b'{"entrypoints":[{"id":"styled_entry","sequence":"styled","transition":"style"}],'
     b'"sequence":{"id":"styled","steps":[{"transition":null,"workflows":["Builder"]}]},'
-    b'"transitions":[{"id":"style","options":[{"id":"plain","sequence":null},'
-    b'{"id":"fancy","sequence":"styled"}]}],'
+    b'"transitions":[{"id":"style","options":['
+    b'{"context_variables":[],"id":"plain","route_to":null,"sequence":null},'
+    b'{"context_variables":[{"name":"look","value":"fancy"}],"id":"fancy","route_to":null,'
+    b'"sequence":"styled"}],"route_to":null,"transition_type":"user_choice_context"}],'
     b'"workflows":[{"dependencies":["Designer"],"id":"Builder"}]}'
 )
 """Written by hand from the registry above."""
 
-DEFINITION_DIGEST = "sha256:cde669479376643740acc53b7f4289efa1473c54cc972b1e51986170e1bb88c5"
+DEFINITION_DIGEST = "sha256:b2263f391bf0ccf444624295c18980d85b9ce7e7fc645a49a4cbe8bd94bf1586"
 """sha256sum of the closed view."""
 
 
@@ -117,6 +129,9 @@ def test_the_digest_of_a_definition_is_that_of_its_closed_view() -> None:
         (("transitions", 0, "options", 0, "sequence"), "styled"),
         (("transitions", 0, "options", 1, "sequence"), "other"),
         (("transitions", 0, "options"), [{"id": "plain"}]),
+        (("transitions", 0, "options", 0, "route_to"), "Builder"),
+        (("transitions", 0, "options", 1, "context_variables"), []),
+        (("transitions", 0), {"id": "style", "transition_type": "workflow_complete"}),
         (("workflows", 0, "dependencies"), []),
         (("workflows", 0, "dependencies"), ["Designer", "Unrelated"]),
         (("entrypoints", 0, "id"), "entry"),

@@ -222,7 +222,8 @@ def submit_input(
     entered = advanced(terms, with_run(after, ended), now, run_ids, ended)
     if isinstance(entered, Transition):
         return unentered(terms, state, entered, now)
-    return answer(entered.state, _accepted(entered.state, answered), "submit_input.chosen")
+    reply = _accepted(entered.state, answered)
+    return answer(entered.state, reply, *entered.labels, "submit_input.chosen")
 
 
 def _is_offered(terms: Terms, run: Run, option: str | None) -> bool:

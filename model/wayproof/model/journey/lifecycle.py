@@ -46,7 +46,8 @@ def cutoff(terms: Terms, state: State) -> int:
 @realises(
     {
         "journey.ended": (
-            "cancel-15 settle-02 outcome-02 outcome-03 outcome-04 outcome-07 lifecycle-03 reason-01"
+            "cancel-15 settle-02 outcome-02 outcome-03 outcome-04 outcome-07 lifecycle-03 "
+            "reason-01 dispatch-06"
         )
     }
 )
@@ -69,7 +70,6 @@ def end(terms: Terms, state: State, now: int, lifecycle: LifecycleState, reason:
     return settle_if_final(ended, now)
 
 
-@realises({"dispatch.suppressed": "dispatch-06"})
 def suppressed(intents: tuple[Intent, ...]) -> tuple[Intent, ...]:
     """A stopped journey delivers nothing any more: its open intents are suppressed for good."""
     return tuple(

@@ -145,7 +145,7 @@ def begin_journey(
     if isinstance(entered, Transition):
         return entered
     state = entered.state._replace(lifecycle=LifecycleState.RUNNING, started_at=now)
-    return answer(state, _begun(state), "begin_journey.begun")
+    return answer(state, _begun(state), *entered.labels, "begin_journey.begun")
 
 
 def _begun(state: State) -> WorkflowRunsStarted:
@@ -272,7 +272,7 @@ def finish_workflow_run(
         return unentered(terms, state, entered, now)
     label = "advanced" if entered.workflow_run_ids else "finished"
     reply = _run_reading(entered.state, ended)
-    return answer(entered.state, reply, f"finish_workflow_run.{label}")
+    return answer(entered.state, reply, *entered.labels, f"finish_workflow_run.{label}")
 
 
 def _run_reading(state: State, run: Run) -> WorkflowRunReading:

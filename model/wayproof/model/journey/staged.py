@@ -29,7 +29,7 @@ def advancement(full: bool) -> Configuration:
         terms=terms(
             deadline=3 * SECOND,
             stages=(("Builder",), ("Checker", "Builder")),
-            max_workflow_run_starts=4,
+            max_workflow_run_starts=3,
         ),
         menu=(
             finish(),
@@ -48,16 +48,24 @@ def advancement(full: bool) -> Configuration:
 
 
 def crowded(full: bool) -> Configuration:
-    """A next stage that needs more starts than are left."""
+    """A choice behind which there are more members than starts are left."""
     return Configuration(
         mechanism="a stage without room: nothing of its commit remains but the end",
         terms=terms(
             deadline=3 * SECOND,
-            stages=(("Builder",), ("Checker", "Builder")),
+            stages=(("Builder",), ("size",), ("Checker", "Builder"), ("Checker",)),
             max_workflow_run_starts=2,
         ),
-        menu=(finish(), take_over("run-2"), start_run("child", "decomposition"), complete()),
-        clock=(0,),
+        menu=(
+            finish(),
+            submit("run-2", "large"),
+            submit("run-2", "small"),
+            start_run("child", "decomposition"),
+            take_over("run-3"),
+            complete(),
+            cancel(),
+        ),
+        clock=(0, SECOND),
     )
 
 

@@ -46,8 +46,8 @@ class Entered(NamedTuple):
     """What entering a stage has created."""
 
     state: State
-    workflow_run_ids: tuple[str, ...]
-    input_request_id: str | None
+    workflow_run_ids: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
 
 
 def transition_at(definition: ResolvedDefinition, position: int) -> TransitionDeclaration | None:
@@ -163,6 +163,7 @@ def input_request_id(run_id: str, state: State) -> str:
     {
         "stage.entered": ("dispatch-01 dispatch-08 route-05 run-04 run-05 identity-01 identity-02"),
         "stage.waits": "route-06 observe-15",
+        "stage.passed": "route-06",
     }
 )
 def enter(
@@ -187,7 +188,7 @@ def enter(
         return over
     state = claimed(state, [Counter.WORKFLOW_RUN_STARTS], starts)
     purpose = WorkflowRunPurpose.ENTRY if by is None else WorkflowRunPurpose.ADVANCEMENT
-    parent, waits_for = by, None
+    parent, labels = by, ["stage.entered"] if planned else []
     for run_id, wanted in zip(run_ids, planned, strict=False):
         begins = by is None and wanted.position == terms.entry_position
         run_state = wanted.state
@@ -212,11 +213,13 @@ def enter(
         if run_state is WorkflowRunState.QUEUED:
             state = intended(state, run_id, DispatchCause.START, None, now)
         elif run_state is WorkflowRunState.WAITING:
-            waits_for = input_request_id(run_id, state)
-            state = state._replace(inputs=(*state.inputs, InputRequest(waits_for, run_id)))
+            asked = InputRequest(input_request_id(run_id, state), run_id)
+            state = state._replace(inputs=(*state.inputs, asked))
+            labels.append("stage.waits")
         elif run_state is WorkflowRunState.COMPLETED:
             parent = run
-    return Entered(state, run_ids[: len(planned)], waits_for)
+            labels.append("stage.passed")
+    return Entered(state, run_ids[: len(planned)], tuple(labels))
 
 
 def intended(
@@ -233,7 +236,7 @@ def advanced(
     """Enter the next stage, if the end of this run completed the one that was entered last."""
     position = by.sequence_position
     if position != state.position or not is_complete(state, position):
-        return Entered(state, (), None)
+        return Entered(state)
     behind = position_behind(terms.definition, position, chosen_at(state, position))
     return enter(terms, state, now, behind, run_ids, by=by)
 

@@ -25,6 +25,8 @@ def records_carry_their_version(step: JourneyStep) -> bool | None:
             answered = shown
         case records.DiscrepancyListing(discrepancies=shown):
             answered = shown
+        case records.DispatchIntentListing(dispatch_intents=shown):
+            answered = shown
         case records.JourneySettledResult(outcome=outcome) as result:
             answered = (result, outcome)
         case other:

@@ -235,7 +235,8 @@ def repeated_completion_answers_the_same_children(step: JourneyStep) -> bool | N
         for run in step.before.runs
         if run.advanced_by == request.workflow_run_id
     )
-    if not children or isinstance(step.reply, Refused):
+    resumed = isinstance(request, requests.SubmitInputRequest) and request.option_id is None
+    if not children or resumed or isinstance(step.reply, Refused):
         return None
     return step.answer.next_workflow_run_ids == children and nothing_changed(step)
 

@@ -112,6 +112,12 @@ def nullable(form: Form) -> Form:
     return lambda value, pointer: iter(()) if value is None else form(value, pointer)
 
 
+def boolean(value: object, pointer: str) -> Iterator[Fault]:
+    """True or false."""
+    if not isinstance(value, bool):
+        yield Fault(pointer, "type")
+
+
 def anything(value: object, pointer: str) -> Iterator[Fault]:
     """Any JSON value."""
     return iter(())
@@ -273,6 +279,14 @@ FORMS: Final[Mapping[str, Form]] = {
     ),
     "heartbeat": _owner(lease_milliseconds=LEASE),
     "begin_journey": _owner(),
+    "list_dispatch_intents": _journey({}, {**_PAGE, "open_only": boolean}),
+    "acknowledge_dispatch": _owner(workflow_run_id=IDENTIFIER),
+    "claim_dispatched_run": _owner(workflow_run_id=IDENTIFIER),
+    "request_input": _owner(operation_id=IDENTIFIER, workflow_run_id=IDENTIFIER),
+    "submit_input": _journey(
+        {"workflow_run_id": IDENTIFIER, "input_request_id": IDENTIFIER},
+        {"option_id": nullable(IDENTIFIER)},
+    ),
     "start_workflow_run": _owner(
         operation_id=IDENTIFIER,
         parent_workflow_run_id=IDENTIFIER,

@@ -58,12 +58,12 @@ def snapshot_shows_identity_and_state(step: JourneyStep) -> bool | None:
 
 @journey_contract("observe-02")
 def snapshot_shows_the_stage(step: JourneyStep) -> bool | None:
-    """The current stage of a journey that has begun is its entry stage."""
+    """The current stage of a journey that has begun is the furthest that was entered."""
     shown = _snapshot(step)
     if shown is None or step.before.started_at is None:
         return None
-    stage = step.terms.definition.sequence.steps[step.terms.entry_position]
-    return shown.current_stage == stage.stage_id
+    entered = max((run.sequence_position for run in step.before.runs), default=0)
+    return shown.current_stage == step.terms.definition.sequence.steps[entered].stage_id
 
 
 @journey_contract("observe-02")
