@@ -171,7 +171,7 @@ def test_an_unknown_sequence_has_no_definition() -> None:
 
 # The request
 
-REQUEST_HASH = "sha256:c64f8c76d4ab95b6b9a56223b1fed1109bb2a6b18c92b8e0ca6fb025ea242854"
+REQUEST_HASH = "sha256:d9a7766cf738bcd6f60261de75f790697b2decfdcda7299ed2bf4a7b9bef8d35"
 """sha256sum of the covered inputs of the good start, under the definition above."""
 
 COVERED = {
