@@ -41,6 +41,10 @@ OWNING: Final = (
     "start_workflow_run",
     "claim_attempt",
     "finish_workflow_run",
+    "claim_dispatched_run",
+    "acknowledge_dispatch",
+    "request_input",
+    "submit_input",
 )
 SPENDING: Final = ("reserve", "transmit", "renew_reservation")
 REPORTING: Final = ("report_unsent", "report_response", "report_ambiguity")

@@ -32,7 +32,14 @@ from wayproof.model.journey.totals import OPEN
 from wayproof.model.journey.transition import Answered
 from wayproof.model.journey.world import FreshIds, World
 from wayproof.spec.journey.definitions import Registry
-from wayproof.spec.journey.records import JourneyStarted, LeaseGranted, WorkflowRunsStarted
+from wayproof.spec.journey.records import (
+    InputAccepted,
+    InputRequested,
+    JourneyStarted,
+    LeaseGranted,
+    WorkflowRunReading,
+    WorkflowRunsStarted,
+)
 from wayproof.spec.journey.refusals import Refusal
 from wayproof.spec.journey.requests import Request
 from wayproof.spec.journey.validation import decode, decode_record
@@ -43,6 +50,8 @@ MODEL_CAPABILITIES = frozenset(
         Capability.DURABLE_LIFECYCLE,
         Capability.PINNED_DEFINITION,
         Capability.DURABLE_OBSERVATION,
+        Capability.DURABLE_DISPATCH,
+        Capability.RESTART_RECOVERY,
         Capability.DEADLINE_ENFORCEMENT,
         Capability.COOPERATIVE_CANCELLATION,
         Capability.SHARED_TOKEN_RESERVATION,
@@ -278,14 +287,33 @@ def new_names(moment: Moment, played: Played) -> tuple[dict[str, str], dict[str,
     if isinstance(record, LeaseGranted) and played.step.labels == ("claim_lease.granted",):
         name = f"F{_count(moment, 'F') + 1}"
         return {name: "/fencing_token"}, {name: record.fencing_token}
-    if isinstance(record, WorkflowRunsStarted) and not played.step.labels[-1].startswith("replay"):
-        first = _count(moment, "R") + 1
-        names = [f"R{first + n}" for n in range(len(record.workflow_run_ids))]
-        return (
-            {name: f"/workflow_run_ids/{n}" for n, name in enumerate(names)},
-            dict(zip(names, record.workflow_run_ids, strict=True)),
-        )
-    return {}, {}
+    if played.step.labels[-1].startswith("replay"):
+        return {}, {}
+    bound: dict[str, str] = {}
+    values: dict[str, Any] = {}
+    for field, letter in NAMED_LISTS:
+        made = getattr(record, field, ())
+        for place, value in enumerate(made):
+            name = f"{letter}{_count(moment, letter) + 1 + place}"
+            bound[name], values[name] = f"/{field}/{place}", value
+    for field, letter in _NAMED_FIELDS.get(type(record), ()):
+        value = getattr(record, field)
+        if value is not None:
+            name = f"{letter}{_count(moment, letter) + 1}"
+            bound[name], values[name] = f"/{field}", value
+    return bound, values
+
+
+NAMED_LISTS = (("workflow_run_ids", "R"), ("next_workflow_run_ids", "R"))
+"""The fields of replies that hold ids of new runs, and the letter of their names."""
+
+_NAMED_FIELDS: Mapping[type, tuple[tuple[str, str], ...]] = {
+    WorkflowRunsStarted: (("input_request_id", "I"),),
+    WorkflowRunReading: (("next_input_request_id", "I"),),
+    InputRequested: (("input_request_id", "I"),),
+    InputAccepted: (("next_input_request_id", "I"),),
+}
+"""The fields of replies that hold the id of a new input request."""
 
 
 def _count(moment: Moment, letter: str) -> int:

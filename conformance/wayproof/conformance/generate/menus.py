@@ -13,10 +13,13 @@ from wayproof.conformance.generate.settings import (
     LONG_LEASE,
     RESERVATION_LEASE,
 )
-from wayproof.model.journey.state import State, Transmission
+from wayproof.model.journey.lifecycle import is_open
+from wayproof.model.journey.stages import offered
+from wayproof.model.journey.state import InputRequest, State, Transmission
 from wayproof.model.journey.totals import OPEN
-from wayproof.model.journey.world import World
+from wayproof.model.journey.world import Journey, World
 from wayproof.spec.journey.vocabulary import (
+    DispatchState,
     ReservationState,
     WorkflowRunState,
 )
@@ -38,6 +41,8 @@ class Scope:
     attempts: bool = True
     ends: bool = True
     """Whether runs and the journey may be ended by a request."""
+    pauses: int = 0
+    """How often runs may be paused for input."""
 
 
 SENDS: Final = ("send-c", "send-a", "send-e", "send-b", "send-d")
@@ -138,6 +143,7 @@ def leading(world: World, scope: Scope) -> Iterator[Call]:
                     workflow_run_id=run_name(index),
                     outcome=outcome,
                 )
+    yield from staged(world.journeys[0], scope, token)
     yield from _children(state, scope, token)
     if scope.attempts:
         yield from _attempts(state, token)
@@ -147,6 +153,49 @@ def leading(world: World, scope: Scope) -> Iterator[Call]:
     yield owned("cancel")
     yield owned("complete_journey", fencing_token=token)
     yield owned("fail_journey", fencing_token=token, reason_code="workflow_failed")
+
+
+def staged(journey: Journey, scope: Scope, token: Any) -> Iterator[Call]:
+    """What leads on from stage to stage: deliveries, pauses and inputs."""
+    state = journey.state
+    for intent in state.intents:
+        if is_open(intent):
+            run = run_of(state, intent.workflow_run_id)
+            if intent.state is DispatchState.RECORDED:
+                yield owned("acknowledge_dispatch", fencing_token=token, workflow_run_id=run)
+            yield owned("claim_dispatched_run", fencing_token=token, workflow_run_id=run)
+    paused = sum(o.operation_id.startswith("pause-") for o in state.operations)
+    for index, run_state in enumerate(run.state for run in state.runs):
+        if run_state is WorkflowRunState.ACTIVE and paused < scope.pauses:
+            yield owned(
+                "request_input",
+                fencing_token=token,
+                operation_id=f"pause-{paused + 1}",
+                workflow_run_id=run_name(index),
+            )
+    for number, asked in enumerate(state.inputs, start=1):
+        if not asked.answered:
+            yield from answers(journey, asked, number)
+
+
+def answers(journey: Journey, asked: InputRequest, number: int) -> Iterator[Call]:
+    """Inputs for one request: with every option that its transition offers, or without one."""
+    run = next(r for r in journey.state.runs if r.workflow_run_id == asked.workflow_run_id)
+    offers = offered(journey.terms.definition, run.stage_id) if run.workflow_id is None else {}
+    for option in offers or (None,):
+        chosen = {} if option is None else {"option_id": option}
+        yield owned(
+            "submit_input",
+            workflow_run_id=run_of(journey.state, run.workflow_run_id),
+            input_request_id=f"$I{number}",
+            **chosen,
+        )
+
+
+def run_of(state: State, workflow_run_id: str) -> str:
+    """The name of a run."""
+    ids = [run.workflow_run_id for run in state.runs]
+    return run_name(ids.index(workflow_run_id))
 
 
 def _children(state: State, scope: Scope, token: Any) -> Iterator[Call]:

@@ -1,6 +1,6 @@
 """Turn a story into a vector: play it, and write down what every allowed world agrees on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from wayproof.conformance.generate.belief import (
@@ -20,6 +20,7 @@ from wayproof.conformance.generate.scripts import (
 )
 from wayproof.conformance.generate.tags import tags
 from wayproof.conformance.run.names import NamedJourney, Names
+from wayproof.conformance.run.projection import OUTBOX
 from wayproof.conformance.vectors.changes import changes_between, state_digest
 from wayproof.conformance.vectors.format import (
     MOST_DIGESTS,
@@ -92,6 +93,7 @@ class _Recording:
         self.seen: set[str] = set()
         """The journeys whose record version the runner saw at the last step."""
         self.taken = taken
+        self.requires = frozenset(self._required())
         self.telling = True
         """Whether states are told: from the last step that leads to the focus on, and from the
         one before it where that only moves the clock. What comes before is the focus of shorter
@@ -112,7 +114,7 @@ class _Recording:
             why=clause_register()[clauses[0]].text if clauses else "",
             clauses=clauses,
             rests_on=tuple(sorted(rests_on)),
-            requires=tuple(sorted(self._required())),
+            requires=tuple(sorted(self.requires)),
             config=Config(
                 registry=self.draft.setting.registry,
                 withheld_capabilities=self.draft.setting.withheld,
@@ -128,7 +130,8 @@ class _Recording:
 
     def _required(self) -> set[str]:
         world = self.taken[-1].after.world
-        needed: set[str] = set()
+        asked = (taken.action.operation for taken in self.taken if isinstance(taken.action, Call))
+        needed = {OPERATIONS[name].capability.value for name in asked if name in OPERATIONS}
         for journey in world.journeys:
             needed |= {c.value for c in required_capabilities(journey.terms.definition)}
         return needed
@@ -234,7 +237,7 @@ class _Recording:
     def _shown(self, world: World) -> tuple[str, Any]:
         key = tuple(journey.state for journey in world.journeys)
         if key not in self._projected:
-            projection = project(world, self.names)
+            projection = project(world, self.names, self.requires)
             self._projected[key] = (state_digest(projection), projection)
         return self._projected[key]
 
@@ -252,23 +255,29 @@ RESTART_CLAUSES: Final = (
 """What a state that differs after a restart breaks."""
 
 
-def project(world: World, names: Names) -> dict[str, Any]:
+def project(world: World, names: Names, requires: Collection[str] = ()) -> dict[str, Any]:
     """The canonical projection of a model's world, as its reads would show it."""
     return {
-        named.name: names.abstract(_journey(world, named), named.journey_id)
+        named.name: names.abstract(_journey(world, named, requires), named.journey_id)
         for named in names.journeys
     }
 
 
-def _journey(world: World, named: NamedJourney) -> Mapping[str, Any]:
+def _journey(world: World, named: NamedJourney, requires: Collection[str]) -> Mapping[str, Any]:
     journey = world.find(named.journey_id)
     assert journey is not None
     terms, state = journey.terms, journey.state
     outcome = views.outcome(terms, state) if state.finished_at is not None else None
+    intents = [
+        encode(views.dispatch_intent(terms, ordinal, entry))
+        for ordinal, entry in enumerate(state.intents, start=1)
+    ]
+    capability, _, field = OUTBOX
     return {
+        **({field: intents} if capability in requires else {}),
         "snapshot": encode(views.snapshot(terms, state)),
         "workflow_runs": [
-            encode(views.run_snapshot(terms, run)) for run in views.ordered(state.runs)
+            encode(views.run_snapshot(terms, state, run)) for run in views.ordered(state.runs)
         ],
         "outcome": encode(outcome),
         "settled": encode(views.settled_result(terms, state)),
@@ -321,6 +330,9 @@ BINDING_LABELS: Final = frozenset(
         "claim_lease.granted",
         "begin_journey.begun",
         "start_workflow_run.started",
+        "finish_workflow_run.advanced",
+        "request_input.waiting",
+        "submit_input.chosen",
     }
 )
 """The rules whose answers give names."""

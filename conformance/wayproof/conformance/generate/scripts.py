@@ -1,8 +1,9 @@
 """What a story is made of, before anybody has played it.
 
 Arguments are symbolic: ``"$J"`` is the first journey that a reply named, ``"$J2"`` the second;
-``"$R1"``, ``"$R2"`` are the workflow runs and ``"$F1"``, ``"$F2"`` the fencing tokens in the order
-in which replies named them; every other ``"$name"`` is a constant of the setting.
+``"$R1"``, ``"$R2"`` are the workflow runs, ``"$I1"``, ``"$I2"`` the input requests and ``"$F1"``,
+``"$F2"`` the fencing tokens in the order in which replies named them; every other ``"$name"`` is a
+constant of the setting.
 """
 
 from collections.abc import Mapping

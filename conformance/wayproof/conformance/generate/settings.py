@@ -45,6 +45,18 @@ REGISTRY: Final[dict[str, Any]] = {
         {"id": "Build", "dependencies": ["Draft"]},
         {"id": "Check", "dependencies": ["Draft"]},
         {"id": "Aside", "dependencies": []},
+        *(
+            {"id": name}
+            for name in (
+                "ValueEngine",
+                "ThemeCapture",
+                "DesignDocs",
+                "SubscriptionContractDesigner",
+                "AgentGenerator",
+                "AppGenerator",
+                "AppReview",
+            )
+        ),
     ],
     "entrypoints": [
         {"id": "solo_entry", "sequence": "solo", "transition": "style"},
@@ -53,6 +65,9 @@ REGISTRY: Final[dict[str, Any]] = {
         {"id": "chain_entry", "sequence": "chain"},
         {"id": "ask_entry", "sequence": "ask"},
         {"id": "twins_entry", "sequence": "twins"},
+        {"id": "fork_entry", "sequence": "fork"},
+        {"id": "gated_entry", "sequence": "gated"},
+        {"id": "build_entry", "sequence": "build", "transition": "app_type_selector"},
     ],
     "transitions": [
         {
@@ -64,12 +79,82 @@ REGISTRY: Final[dict[str, Any]] = {
             ],
         },
         {"id": "size", "options": [{"id": "small"}, {"id": "large"}]},
+        {
+            "id": "depth",
+            "options": [
+                {"id": "small", "route_to": "Check"},
+                {"id": "large"},
+                {"id": "back", "route_to": "Draft"},
+                {"id": "foreign", "sequence": "pair"},
+            ],
+        },
+        {"id": "gate", "transition_type": "workflow_complete"},
+        {"id": "review", "transition_type": "chat_session", "route_to": "Aside"},
+        {
+            "id": "app_type_selector",
+            "options": [
+                {"id": "new_app", "sequence": "build"},
+                {"id": "existing_app", "sequence": "brownfield_app_adoption"},
+            ],
+        },
+        {
+            "id": "coding_journey_selector",
+            "options": [
+                {
+                    "id": "with_database",
+                    "route_to": "database_setup_selector",
+                    "context_variables": [{"name": "database", "value": "yes"}],
+                },
+                {"id": "without_database", "route_to": "DesignDocs"},
+            ],
+        },
+        {
+            "id": "database_setup_selector",
+            "options": [{"id": "managed"}, {"id": "own"}],
+        },
+        {
+            "id": "app_review",
+            "transition_type": "chat_session",
+            "route_to": "AppReview",
+        },
     ],
     "workflow_sequences": [
         {"id": "solo", "steps": [{"workflows": ["Draft"]}]},
         {"id": "pair", "steps": [{"workflows": ["Check", "Build"]}]},
         {"id": "chain", "steps": [{"workflows": ["Draft"]}, {"workflows": ["Build"]}]},
         {"id": "ask", "steps": [{"transition": "size"}]},
+        {
+            "id": "fork",
+            "steps": [
+                {"workflows": ["Draft"]},
+                {"transition": "depth"},
+                {"workflows": ["Build", "Aside"]},
+                {"workflows": ["Check"]},
+            ],
+        },
+        {
+            "id": "gated",
+            "steps": [
+                {"transition": "size"},
+                {"workflows": ["Draft"]},
+                {"transition": "gate"},
+                {"transition": "review"},
+            ],
+        },
+        {
+            "id": "build",
+            "steps": [
+                {"transition": "app_type_selector"},
+                {"workflows": ["ValueEngine"]},
+                {"workflows": ["ThemeCapture"]},
+                {"transition": "coding_journey_selector"},
+                {"transition": "database_setup_selector"},
+                {"workflows": ["DesignDocs", "SubscriptionContractDesigner"]},
+                {"workflows": ["AgentGenerator"]},
+                {"workflows": ["AppGenerator"]},
+                {"transition": "app_review"},
+            ],
+        },
         {"id": "twins", "steps": [{"workflows": ["Aside", "Aside"]}]},
         {"id": "bare", "steps": [{"workflows": ["Aside"]}]},
     ],
@@ -98,6 +183,7 @@ def registry_of(*sequences: str) -> dict[str, Any]:
     steps = [step for chain in chains for step in chain["steps"]]
     transitions = {e.get("transition") for e in entrypoints} | {s.get("transition") for s in steps}
     workflows = {workflow for step in steps for workflow in step.get("workflows", ())}
+    workflows |= {t.get("route_to") for t in REGISTRY["transitions"] if t["id"] in transitions}
     return {
         "workflows": [w for w in REGISTRY["workflows"] if w["id"] in workflows],
         "entrypoints": entrypoints,
@@ -148,6 +234,13 @@ BRIEF: Final = setting(
     partial_artifact_policy={"on_non_success": "retain_until", "retain_until_utc": at(2000)},
 )
 """The deadline comes before the cancellation's grace is over."""
+CHAIN: Final = setting("chain", "chain", max_workflow_run_starts=3)
+FORK: Final = setting("fork", "fork")
+FORK_NARROW: Final = setting("fork-narrow", "fork", max_workflow_run_starts=2)
+"""Less than the two members behind the choice need; enough for the shorter way."""
+GATED: Final = setting("gated", "gated")
+ASK: Final = setting("ask", "ask")
+BUILD: Final = setting("build", "build", deadline_utc=at(600 * SECOND))
 SLOW: Final = setting("slow", "solo", accounting_settlement_grace_seconds=100)
 """The deadline comes before the accounting's."""
 TIGHT: Final = setting("tight", "solo", max_total_tokens=AMOUNT)

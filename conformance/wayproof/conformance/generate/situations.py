@@ -44,6 +44,8 @@ def symbols(world: World, setting: Setting) -> dict[str, object]:
         names["J"] = journey.terms.journey_id
         for index, run in enumerate(journey.state.runs, start=1):
             names[f"R{index}"] = run.workflow_run_id
+        for index, asked in enumerate(journey.state.inputs, start=1):
+            names[f"I{index}"] = asked.input_request_id
         token = journey.state.lease.fencing_token if journey.state.lease else 0
         for number in range(1, token + 1):
             names[f"F{number}"] = number
@@ -60,7 +62,10 @@ def outline(terms: Terms, state: State, now: int) -> Hashable:
         state.terminal_reason,
         state.accounting,
         None if lease is None else (min(lease.fencing_token, 2), now >= lease.expires_at),
-        tuple((r.state, r.purpose, r.superseded) for r in state.runs),
+        tuple((r.state, r.purpose, r.superseded, r.stage_id) for r in state.runs),
+        state.position,
+        tuple((i.workflow_run_id, i.cause, i.state) for i in state.intents),
+        tuple((i.workflow_run_id, i.answered, i.option) for i in state.inputs),
         tuple(
             (
                 order.index(t.invocation_id),

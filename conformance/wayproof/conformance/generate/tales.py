@@ -34,6 +34,12 @@ STAGES: Final[tuple[tuple[int, Setting, Scope], ...]] = (
     (2, settings.BRIEF, Scope(transmissions=3)),
     (1, settings.TIGHT, Scope(transmissions=2)),
     (2, settings.HUGE, Scope(transmissions=3, children=2)),
+    (3, settings.FORK, Scope(sequence="fork", transmissions=2, children=1, pauses=1)),
+    (2, settings.GATED, Scope(sequence="gated", transmissions=1, pauses=2)),
+    (1, settings.CHAIN, Scope(sequence="chain", children=2, transmissions=2)),
+    (1, settings.FORK_NARROW, Scope(sequence="fork", transmissions=1)),
+    (2, settings.ORDINARY, Scope(transmissions=2, pauses=2, owner_lease=4 * SHORT_LEASE)),
+    (2, settings.BUILD, Scope(sequence="build", transmissions=1, children=1, pauses=1)),
 )
 """Where tales are told: how often, the setting, and how far its menu goes."""
 
@@ -50,6 +56,8 @@ WEIGHTS: Final = {
     "finish_workflow_run": 1,
     "cancel": 1,
     "fail_journey": 1,
+    "claim_dispatched_run": 6,
+    "submit_input": 6,
 }
 """How often each operation is drawn; all others 2."""
 

@@ -21,7 +21,11 @@ from wayproof.spec.journey.refusals import Refusal
 from wayproof.spec.journey.validation import decode, decode_record, detail_of, encode
 from wayproof.spec.journey.vocabulary import POLICY_CAPABILITIES, Capability
 
-CAPABILITIES: Final = tuple(c for c in Capability if c in POLICY_CAPABILITIES)
+CAPABILITIES: Final = tuple(
+    c
+    for c in Capability
+    if c in POLICY_CAPABILITIES | {Capability.DURABLE_DISPATCH, Capability.RESTART_RECOVERY}
+)
 """What the model says the meaning of."""
 
 

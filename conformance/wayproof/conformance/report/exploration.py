@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import Any, Final
 
 from wayproof.conformance.report.words import several
-from wayproof.model.journey.configurations import Configuration
+from wayproof.model.journey.configuration import Configuration
 from wayproof.model.journey.explore import Edge, Exploration, Move, explore
 from wayproof.model.journey.properties.contract import JOURNEY_CONTRACTS
 from wayproof.model.journey.properties.invariants import INVARIANTS

@@ -33,6 +33,7 @@ def committed_moments(projection: Mapping[str, JsonValue]) -> Moments:
         **{run["workflow_run_id"]: run for run in projection["workflow_runs"]},
         **{f"reservation {one['ordinal']}": one for one in projection["reservations"]},
         **{f"discrepancy {one['ordinal']}": one for one in projection["discrepancies"]},
+        **{f"intent {one['ordinal']}": one for one in projection.get("dispatch_intents", ())},
     }
     return {
         (name, field): record[field]

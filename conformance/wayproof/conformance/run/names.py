@@ -18,6 +18,10 @@ IDENTITY_FIELDS: Final = {
     "journey_id": "journey",
     "workflow_run_id": "run",
     "workflow_run_ids": "run",
+    "next_workflow_run_ids": "run",
+    "input_request_id": "input",
+    "next_input_request_id": "input",
+    "pending_input_request_id": "input",
     "parent_workflow_run_id": "run",
     "fencing_token": "token",
 }

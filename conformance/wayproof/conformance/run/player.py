@@ -219,12 +219,12 @@ class _Game:
         """What the reads show. Where something is due it may take effect between two of them; so
         what fits none of the allowed states, or is of another version already, is read again."""
         for _ in range(RE_READS if step.digest_one_of else 0):
-            observation = observe(world, self.names)
+            observation = observe(world, self.names, self.vector.requires)
             if state_digest(observation.projection) not in step.digest_one_of:
                 continue
             if versions_now(world, self.names) == observation.versions:
                 return observation
-        return observe(world, self.names)
+        return observe(world, self.names, self.vector.requires)
 
     def _compare_state(self, observation: Observation, step: Step) -> None:
         found = state_digest(observation.projection)
@@ -261,7 +261,9 @@ class _Game:
         after = expected_after[self._step]
         if after is not None:
             try:
-                found = differences(after, observe(world, self.names).projection)
+                found = differences(
+                    after, observe(world, self.names, self.vector.requires).projection
+                )
             except (HarnessFault, Mismatch, StoreUnavailable):
                 found = {}  # what broke the reads is told already, or comes after the divergence
         elif mismatch.kind == "state" and known:

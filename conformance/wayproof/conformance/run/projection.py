@@ -5,12 +5,13 @@ For each journey that has a name, by name::
     {"J": {"snapshot": {...}, "workflow_runs": [...], "outcome": {...} | null,
            "settled": {...} | null, "reservations": [...], "discrepancies": [...]}}
 
-read by the access that created it. Identities are names and record versions are left out
-(:meth:`Names.abstract`); both are checked here by what the contract does promise of them: the
-order of runs, and versions that fit together.
+and, where durable_dispatch is required, ``"dispatch_intents": [...]``; read by the access that
+created it. Identities are names and record versions are left out (:meth:`Names.abstract`); both are
+checked here by what the contract does promise of them: the order of runs, and versions that fit
+together.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -41,7 +42,10 @@ READS: Final = frozenset(
         "list_discrepancies",
     }
 )
-"""The operations that the projection is made of."""
+"""The operations that every projection is made of."""
+
+OUTBOX: Final = ("durable_dispatch", "list_dispatch_intents", "dispatch_intents")
+"""A capability, the read that is made where it is required, and the field that it fills."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +59,8 @@ class Observation:
     """The version at which each of its reservations was created, by the id of the journey."""
 
 
-def observe(world: World, names: Names) -> Observation:
-    """Read every named journey of a world.
+def observe(world: World, names: Names, requires: Collection[str] = ()) -> Observation:
+    """Read every named journey of a world, with what these required capabilities show.
 
     Raises:
         HarnessFault: if the adapter breaks.
@@ -67,7 +71,7 @@ def observe(world: World, names: Names) -> Observation:
     versions: dict[str, int] = {}
     created: dict[str, list[int]] = {}
     for journey in names.journeys:
-        shown = _read_journey(world, journey)
+        shown = _read_journey(world, journey, requires)
         versions[journey.journey_id] = shown["snapshot"]["record_version"]
         created[journey.journey_id] = [r["created_version"] for r in shown["reservations"]]
         projection[journey.name] = names.abstract(shown, journey.journey_id)
@@ -89,7 +93,7 @@ def check_run_order(listing: WorkflowRunListing) -> None:
         Mismatch: if they do not.
     """
     runs = [
-        (run.sequence_position, run.member_ordinal, run.started_at, run.workflow_run_id)
+        (run.sequence_position, run.member_ordinal, run.created_at, run.workflow_run_id)
         for run in listing.workflow_runs
     ]
     if runs != sorted(runs):
@@ -101,7 +105,9 @@ def check_run_order(listing: WorkflowRunListing) -> None:
         )
 
 
-def _read_journey(world: World, journey: NamedJourney) -> dict[str, JsonValue]:
+def _read_journey(
+    world: World, journey: NamedJourney, requires: Collection[str]
+) -> dict[str, JsonValue]:
     snapshot = _read(world, journey, "snapshot").value
     listing = _read(world, journey, "list_workflow_runs")
     check_run_order(listing.record)
@@ -114,7 +120,10 @@ def _read_journey(world: World, journey: NamedJourney) -> dict[str, JsonValue]:
             raise Mismatch("order", listed, ended, ("observe-11",))
     reservations = _read_pages(world, journey, "list_reservations", "reservations")
     _check_versions(snapshot, listing.value, reservations)
+    capability, read, field = OUTBOX
+    intents = _read_pages(world, journey, read, field) if capability in requires else None
     return {
+        **({} if intents is None else {field: intents}),
         "snapshot": snapshot,
         "workflow_runs": runs,
         "outcome": outcome,

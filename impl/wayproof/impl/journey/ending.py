@@ -78,13 +78,15 @@ def end(tx: Transaction, state: LifecycleState, reason: str) -> None:
         source.value for source, targets in LIFECYCLE_TRANSITIONS.items() if state in targets
     ]
     tx.connection.execute(
-        "UPDATE workflow_runs INDEXED BY active_runs SET state = 'quarantined', finished_at = ?"
-        " WHERE journey = ? AND state = 'active'",
+        "UPDATE workflow_runs INDEXED BY unfinished_runs SET state = 'quarantined',"
+        " pending_input_request_id = NULL, finished_at = ?"
+        " WHERE journey = ? AND finished_at IS NULL",
         (tx.now, tx.row.journey),
     )
+    suppress_intents(tx)
     tx.change(
         "lifecycle_state = ?, terminal_reason = ?, finished_at = ?, accounting_deadline = ?,"
-        " active_runs = 0",
+        " active_runs = 0, idle_runs = 0",
         (
             state.value,
             str(reason),
@@ -97,6 +99,15 @@ def end(tx: Transaction, state: LifecycleState, reason: str) -> None:
     tx.reload()
     settle_if_done(tx)
     schedule(tx)
+
+
+def suppress_intents(tx: Transaction) -> None:
+    """Nothing of a journey that stops is delivered any more."""
+    tx.connection.execute(
+        "UPDATE dispatch_intents INDEXED BY open_intents SET state = 'suppressed'"
+        " WHERE journey = ? AND state IN ('recorded', 'acknowledged')",
+        (tx.row.journey,),
+    )
 
 
 def end_cancelled(tx: Transaction) -> None:

@@ -9,6 +9,7 @@ from wayproof.impl.journey.ending import (
     outcome_summary,
     require_going,
     schedule,
+    suppress_intents,
 )
 from wayproof.impl.journey.identities import require_live
 from wayproof.impl.journey.observation import snapshot_of
@@ -26,8 +27,15 @@ def cancel(tx: Transaction, request: CancelRequest) -> Any:
     """Ask for a cooperative stop; a stopping or ended journey answers its snapshot unchanged."""
     checkpoint(tx)
     if tx.row.lifecycle_state in ("pending", "running"):
+        tx.connection.execute(
+            "UPDATE workflow_runs INDEXED BY unfinished_runs SET state = 'stopped',"
+            " pending_input_request_id = NULL, finished_at = ?"
+            " WHERE journey = ? AND finished_at IS NULL AND state IN ('queued', 'waiting')",
+            (tx.now, tx.row.journey),
+        )
+        suppress_intents(tx)
         tx.change(
-            "lifecycle_state = 'cancelling', cancellation_reason = ?,"
+            "lifecycle_state = 'cancelling', idle_runs = 0, cancellation_reason = ?,"
             " cancellation_requested_at = ?, cancellation_deadline = ?",
             (
                 request.reason_code.value,
@@ -46,7 +54,7 @@ def complete_journey(tx: Transaction, request: CompleteJourneyRequest) -> Any:
     require_live(tx, request.fencing_token)
     require_going(tx)
     row = tx.row
-    if row.started_at is None or row.active_runs or row.unrepaired_failures:
+    if row.started_at is None or row.active_runs or row.idle_runs or row.unrepaired_failures:
         raise Refusal(RefusalCode.JOURNEY_INCOMPLETE)
     end(tx, LifecycleState.COMPLETED, TerminalReason.JOURNEY_COMPLETED)
     return outcome_summary(tx)

@@ -88,7 +88,13 @@ def migrate(
         Refusal: ``persistence_unavailable``.
     """
     if turns.alone(lambda: _version(connection)) != len(migrations):
-        turns.write(lambda: _apply(connection, migrations))
+        # A table that is made anew must not take along the rows that refer to it. This cannot be
+        # said inside a transaction; the migration's own commit checks every reference instead.
+        connection.execute("PRAGMA foreign_keys = OFF")
+        try:
+            turns.write(lambda: _apply(connection, migrations))
+        finally:
+            connection.execute("PRAGMA foreign_keys = ON")
     turns.alone(lambda: _turn_to_log(connection))
 
 
@@ -103,6 +109,8 @@ def _apply(connection: sqlite3.Connection, migrations: Sequence[Sequence[str]]) 
     for statements in migrations[found:]:
         for statement in statements:
             connection.execute(statement)
+    if connection.execute("PRAGMA foreign_key_check").fetchone() is not None:
+        raise sqlite3.IntegrityError("a migration has left a reference to nothing")
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {len(migrations)}")
 

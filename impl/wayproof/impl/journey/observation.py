@@ -19,6 +19,8 @@ from wayproof.spec.journey.records import (
     CounterReadings,
     DiscrepancyListing,
     DiscrepancyRecord,
+    DispatchIntentListing,
+    DispatchIntentRecord,
     JourneyExecutionOutcome,
     JourneySettledResult,
     JourneySnapshot,
@@ -31,6 +33,7 @@ from wayproof.spec.journey.records import (
 )
 from wayproof.spec.journey.requests import (
     ListDiscrepanciesRequest,
+    ListDispatchIntentsRequest,
     ListReservationsRequest,
     ListWorkflowRunsRequest,
     SettledResultRequest,
@@ -43,6 +46,8 @@ from wayproof.spec.journey.vocabulary import (
     ArtifactDisposition,
     Counter,
     DiscrepancyKind,
+    DispatchCause,
+    DispatchState,
     Idempotency,
     LifecycleState,
     ReservationState,
@@ -52,10 +57,20 @@ from wayproof.spec.journey.vocabulary import (
 
 _RUNS: Final = (
     f"SELECT {RUN_COLUMNS} FROM workflow_runs WHERE journey = ?"
-    " ORDER BY sequence_position, member_ordinal, started_at, workflow_run_id"
+    " ORDER BY sequence_position, member_ordinal, created_at, workflow_run_id"
 )
 _RESERVATIONS: Final = (
     f"SELECT {RESERVATION_COLUMNS} FROM reservations WHERE journey = ? AND ordinal > ?"
+    " ORDER BY ordinal LIMIT ?"
+)
+_INTENTS: Final = (
+    "SELECT ordinal, workflow_run_id, cause, input_request_id, state, created_at, created_version"
+    " FROM dispatch_intents WHERE journey = ? AND ordinal > ? ORDER BY ordinal LIMIT ?"
+)
+_OPEN_INTENTS: Final = (
+    "SELECT ordinal, workflow_run_id, cause, input_request_id, state, created_at, created_version"
+    " FROM dispatch_intents INDEXED BY open_intents"
+    " WHERE journey = ? AND state IN ('recorded', 'acknowledged') AND ordinal > ?"
     " ORDER BY ordinal LIMIT ?"
 )
 _DISCREPANCIES: Final = (
@@ -123,6 +138,40 @@ def list_discrepancies(tx: Transaction, request: ListDiscrepanciesRequest) -> An
                     recorded_at=from_milliseconds(recorded_at),
                 )
                 for ordinal, transmission_id, kind, reported_tokens, recorded_at in found
+            )
+        )
+    )
+
+
+def list_dispatch_intents(tx: Transaction, request: ListDispatchIntentsRequest) -> Any:
+    """A page of the outbox, in the order in which intents were recorded."""
+    found = tx.connection.execute(
+        _OPEN_INTENTS if request.open_only else _INTENTS,
+        (tx.row.journey, request.after, request.limit),
+    )
+    return encode(
+        DispatchIntentListing(
+            dispatch_intents=tuple(
+                DispatchIntentRecord(
+                    schema_version="wayproof.journey.dispatch_intent.v1",
+                    journey_id=tx.row.journey_id,
+                    ordinal=ordinal,
+                    workflow_run_id=workflow_run_id,
+                    cause=DispatchCause(cause),
+                    input_request_id=input_request_id,
+                    state=DispatchState(state),
+                    created_at=from_milliseconds(created_at),
+                    created_version=created_version,
+                )
+                for (
+                    ordinal,
+                    workflow_run_id,
+                    cause,
+                    input_request_id,
+                    state,
+                    created_at,
+                    created_version,
+                ) in found
             )
         )
     )
@@ -228,7 +277,10 @@ def _run_snapshot(row: JourneyRow, run: RunRow) -> WorkflowRunSnapshot:
         member_ordinal=run.member_ordinal,
         state=WorkflowRunState(run.state),
         superseded=bool(run.superseded),
-        started_at=from_milliseconds(run.started_at),
+        pending_input_request_id=run.pending_input_request_id,
+        chosen_option_id=run.chosen_option_id,
+        created_at=from_milliseconds(run.created_at),
+        started_at=_moment(run.started_at),
         finished_at=_moment(run.finished_at),
     )
 

@@ -40,6 +40,11 @@ class JourneyRow(NamedTuple):
     owner_lease_expires_at: int
     active_runs: int
     unrepaired_failures: int
+    stage_position: int | None
+    idle_runs: int
+    stage_unfinished: int
+    stage_failures: int
+    dispatch_intents: int
     estimated_prompt_tokens: int
     reserved_tokens: int
     conservatively_committed_tokens: int
@@ -64,15 +69,25 @@ class RunRow(NamedTuple):
 
     workflow_run_id: str
     parent_workflow_run_id: str | None
-    workflow_id: str
+    workflow_id: str | None
     purpose: str
     stage_id: str
     sequence_position: int
     member_ordinal: int
     state: str
     superseded: int
-    started_at: int
+    pending_input_request_id: str | None
+    chosen_option_id: str | None
+    created_at: int
+    started_at: int | None
     finished_at: int | None
+
+
+class IntentRow(NamedTuple):
+    """The latest dispatch intent of a run."""
+
+    ordinal: int
+    state: str
 
 
 class ReservationRow(NamedTuple):

@@ -8,6 +8,8 @@ journey carries in ``due_at`` a moment before which no sweep can find anything t
 
 from typing import Final
 
+from wayproof.impl.journey.stage_tables import STAGES
+
 APPLICATION_ID: Final = 0x57505246
 """``WPRF`` in the header of every store file, so that a foreign file is recognised."""
 
@@ -202,5 +204,6 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         _DISCREPANCIES,
         *_INDEXES,
     ),
+    STAGES,
 )
 """The statements that lead from version n to n + 1, for each n from 0."""

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from wayproof.impl.journey.identities import new_journey_id
 from wayproof.impl.journey.replies import Answered, Refused, Reply
+from wayproof.impl.journey.stages import Stages
 from wayproof.impl.journey.transaction import scope_of
 from wayproof.spec.journey.constraints import to_milliseconds
 from wayproof.spec.journey.definitions import (
@@ -156,13 +157,9 @@ def _entry_position(definition: ResolvedDefinition, entry: EntryReference) -> in
 
 
 def _require_routes(definition: ResolvedDefinition, choices: tuple[RouteChoice, ...]) -> None:
+    stages = Stages(definition)
     allowed = {
-        transition.id: {
-            option.id
-            for option in transition.options
-            if option.sequence in (None, definition.sequence.id)
-        }
-        for transition in definition.transitions
+        transition.id: stages.options(transition.id) for transition in definition.transitions
     }
     for choice in choices:
         # pop: no transition is chosen twice.
