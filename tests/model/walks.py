@@ -236,7 +236,9 @@ class Walk:
             arguments["route_choices"] = [
                 {
                     "transition_id": random.choice(("style", "style", "style", "size", "unused")),
-                    "option_id": random.choice(("bold", "quiet", "bold", "other", "large", "none")),
+                    "option_id": random.choice(
+                        ("bold", "quiet", "backwards", "other", "large", "none")
+                    ),
                 }
                 for _ in range(random.choice((1, 1, 2)))
             ]

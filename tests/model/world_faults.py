@@ -168,6 +168,7 @@ WORLD_FAULTS: Final[dict[str, tuple[WorldFault, ...]]] = {
     "foreign_transition_is_refused": (let_through, created_anyway),
     "unknown_option_is_refused": (let_through, created_anyway),
     "foreign_option_is_refused": (let_through, created_anyway),
+    "option_that_leads_nowhere_is_refused": (let_through, created_anyway),
     "second_choice_is_refused": (let_through, created_anyway),
     "choices_may_come_later": _not_started,
     # start

@@ -8,11 +8,17 @@ from wayproof.conformance.generate import settings
 from wayproof.conformance.generate.goals import goals_of
 from wayproof.conformance.generate.menus import Scope
 from wayproof.conformance.generate.probes import probing
-from wayproof.conformance.generate.scripts import Action, Call, Draft, Setting, Sweep
-from wayproof.conformance.generate.selection import Candidate, is_quiet, probe
-from wayproof.conformance.generate.situations import Situation, explore
+from wayproof.conformance.generate.scripts import Action, Call, Draft, Sweep
+from wayproof.conformance.generate.selection import (
+    Candidate,
+    Wanted,
+    anything,
+    is_quiet,
+    probe,
+)
+from wayproof.conformance.generate.situations import Situation, Worlds, explore
 
-WORLDS: Final[tuple[tuple[Setting, Scope, int], ...]] = (
+WORLDS: Final[Worlds] = (
     (settings.ORDINARY, Scope(attempts=False), 1500),
     (settings.ORDINARY, Scope(owner_lease=settings.SHORT_LEASE, attempts=False), 800),
     (
@@ -81,24 +87,29 @@ FAMILIES: Final = {
     "report_unsent": "accounting",
     "report_response": "accounting",
     "report_ambiguity": "retry",
+    "list_dispatch_intents": "dispatch",
+    "acknowledge_dispatch": "dispatch",
+    "claim_dispatched_run": "dispatch",
+    "request_input": "route",
+    "submit_input": "route",
     "sweep": "deadline",
 }
 """The family of each operation's vectors."""
 
 
-def situations() -> Iterator[Situation]:
+def situations(worlds: Worlds = WORLDS) -> Iterator[Situation]:
     """The situations of all worlds, world by world, each by the length of its story."""
-    for setting, scope, most in WORLDS:
+    for setting, scope, most in worlds:
         yield from explore(setting, scope, most)
 
 
-def candidates() -> Iterator[Candidate]:
-    """One candidate for each probe of each situation."""
+def candidates(worlds: Worlds = WORLDS, wanted: Wanted = anything) -> Iterator[Candidate]:
+    """One candidate for each probe of each situation that is wanted."""
     judged: Counter[Hashable] = Counter()
-    for situation in situations():
+    for situation in situations(worlds):
         for actions in probes(situation):
             probed = probe(situation, actions)
-            if probed is None:
+            if probed is None or not wanted(probed):
                 continue
             yield Candidate(
                 draft=Draft(

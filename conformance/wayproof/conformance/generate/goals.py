@@ -58,13 +58,40 @@ def boundary(terms: Terms, state: State, operation: str, sent: dict[str, Any]) -
     if "lease_milliseconds" in sent:
         return (sent["lease_milliseconds"], sent.get("worker_id") == "worker-z")
     if "after" in sent:
-        listed = state.transmissions if operation == "list_reservations" else state.discrepancies
-        return (sent["after"], sent.get("limit"), len(listed))
+        listed: tuple[Any, ...] = {
+            "list_reservations": state.transmissions,
+            "list_dispatch_intents": tuple(i.state for i in state.intents),
+        }.get(operation, state.discrepancies)
+        shown = listed if operation == "list_dispatch_intents" else len(listed)
+        return (sent["after"], sent.get("limit"), shown)
     if operation == "claim_attempt":
         return room(terms, state, set(sent["counters"]))
     if operation == "start_workflow_run":
         return (sent["purpose"], room(terms, state, set(Counter)))
+    if operation in STAGED or len(terms.definition.sequence.steps) > 1:
+        return delivery(terms, state, sent)
     return None
+
+
+STAGED: Final = ("acknowledge_dispatch", "claim_dispatched_run", "request_input", "submit_input")
+"""The operations of the outbox and of inputs."""
+
+
+def delivery(terms: Terms, state: State, sent: Mapping[str, Any]) -> Hashable:
+    """How the run concerned stands, with its intents and input requests, and of what stage."""
+    about = sent.get("workflow_run_id")
+    run = next((run for run in state.runs if run.workflow_run_id == about), None)
+    if run is None:
+        return None
+    asked = next(
+        (a for a in state.inputs if a.input_request_id == sent.get("input_request_id")), None
+    )
+    return (
+        (run.state, run.started_at is None, run.sequence_position == state.position),
+        tuple((i.cause, i.state) for i in state.intents if i.workflow_run_id == about)[-1:],
+        asked is not None and (asked.answered, asked.option, asked.workflow_run_id == about),
+        room(terms, state, {"workflow_run_starts"}),
+    )
 
 
 def differences(known: Transmission, sent: Mapping[str, Any]) -> Hashable:
@@ -122,7 +149,10 @@ def words(sent: Mapping[str, Any]) -> Hashable:
     return tuple(tuple(word) if isinstance(word, list) else word for word in chosen)
 
 
-CHOICES: Final = ("cause", "counters", "idempotency", "outcome", "purpose", "reason_code")
+CHOICES: Final = (
+    *("cause", "counters", "idempotency", "open_only", "option_id", "outcome", "purpose"),
+    "reason_code",
+)
 """The arguments that are words of the contract."""
 
 
@@ -158,8 +188,13 @@ def fates(state: State, sent: Mapping[str, Any]) -> set[Hashable]:
 ABOUT_RUNS: Final = frozenset(
     {
         "begin_journey",
+        "cancel",
         "claim_attempt",
+        "claim_dispatched_run",
         "claim_lease",
+        "complete_journey",
+        "request_input",
+        "submit_input",
         "finish_workflow_run",
         "reserve",
         "start_workflow_run",

@@ -10,12 +10,19 @@ from wayproof.conformance.generate.coverage import FAMILIES
 from wayproof.conformance.generate.goals import company, fates
 from wayproof.conformance.generate.menus import Scope, leading
 from wayproof.conformance.generate.probes import probing
-from wayproof.conformance.generate.scripts import Action, Call, Draft, Setting, Sweep, Tick
-from wayproof.conformance.generate.selection import Candidate, Probe, is_quiet, probe
-from wayproof.conformance.generate.situations import Situation, explore
+from wayproof.conformance.generate.scripts import Action, Call, Draft, Sweep, Tick
+from wayproof.conformance.generate.selection import (
+    Candidate,
+    Probe,
+    Wanted,
+    anything,
+    is_quiet,
+    probe,
+)
+from wayproof.conformance.generate.situations import Situation, Worlds, explore
 from wayproof.spec.journey.vocabulary import TERMINAL_STATES
 
-WORLDS: tuple[tuple[Setting, Scope, int], ...] = (
+WORLDS: Worlds = (
     (settings.ORDINARY, Scope(transmissions=1, attempts=False), 120),
     (settings.ORDINARY, Scope(owner_lease=settings.SHORT_LEASE, transmissions=1), 120),
     (settings.BRIEF, Scope(transmissions=1, attempts=False), 80),
@@ -43,16 +50,16 @@ OFFSETS: Final = {
 """Milliseconds from an instant, in words. Long after it only the sweep is asked."""
 
 
-def situations() -> Iterator[Situation]:
+def situations(worlds: Worlds = WORLDS) -> Iterator[Situation]:
     """The situations of these families."""
-    for setting, scope, most in WORLDS:
+    for setting, scope, most in worlds:
         yield from explore(setting, scope, most)
 
 
-def boundary_candidates() -> Iterator[Candidate]:
+def boundary_candidates(worlds: Worlds = WORLDS, wanted: Wanted = anything) -> Iterator[Candidate]:
     """Every command and the sweep, around every instant at which something falls due; told apart
     by what they would have done before, and a sweep by the runs and transmissions it finds."""
-    for situation in situations():
+    for situation in situations(worlds):
         journey = situation.world.journeys[0]
         commands: list[Action] = [Sweep(), *probing(situation.world, situation.scope)]
         untimed = [probe(situation, (command,)) for command in commands]
@@ -64,7 +71,7 @@ def boundary_candidates() -> Iterator[Candidate]:
                 tick = Tick(instant + offset)
                 for command, before in zip(commands, untimed, strict=True):
                     probed = probe(situation, (tick, command))
-                    if probed is None or before is None:
+                    if probed is None or before is None or not wanted(probed):
                         continue
                     if offset == LONG_AFTER and not isinstance(command, Sweep):
                         continue
@@ -101,9 +108,9 @@ def kinds_at(situation: Situation, instant: int) -> tuple[str, ...]:
     return tuple(kinds)
 
 
-def race_candidates() -> Iterator[Candidate]:
+def race_candidates(worlds: Worlds = WORLDS, wanted: Wanted = anything) -> Iterator[Candidate]:
     """Both orders of every two commands of which one changes what the other may do."""
-    for situation in situations():
+    for situation in situations(worlds):
         enabled = [
             (command, probed)
             for command in leading(situation.world, situation.scope)
@@ -115,7 +122,7 @@ def race_candidates() -> Iterator[Candidate]:
                     continue
                 both = probe(situation, (first, second))
                 other = probe(situation, (second, first))
-                if both is None or other is None:
+                if both is None or other is None or not (wanted(both) or wanted(other)):
                     continue
                 if (both.last.step.labels, other.last.step.labels) == (
                     alone_second.last.step.labels,

@@ -125,3 +125,35 @@ LAPSE: Final[Script] = (Tick(MIDNIGHT + RESERVATION_LEASE), Sweep())
 def group(*middle: Action) -> Script:
     """A begun journey, these actions, and its completion."""
     return (*BEGUN, *middle, *FINISHED)
+
+
+def deliver(run: int, token: str = "$F1") -> Call:
+    """Acknowledge the intent of the run of that number."""
+    return owned("acknowledge_dispatch", fencing_token=token, workflow_run_id=f"$R{run}")
+
+
+def take_over(run: int, token: str = "$F1") -> Call:
+    """Take over the run of that number."""
+    return owned("claim_dispatched_run", fencing_token=token, workflow_run_id=f"$R{run}")
+
+
+def pause(number: int, run: int, token: str = "$F1") -> Call:
+    """Pause the run of number ``run`` until its input."""
+    return owned(
+        "request_input",
+        fencing_token=token,
+        operation_id=f"pause-{number}",
+        workflow_run_id=f"$R{run}",
+    )
+
+
+def submit(request: int, run: int, option: str | None = None, **more: Any) -> Call:
+    """Answer the input request of that number, of the run of number ``run``."""
+    chosen = {} if option is None else {"option_id": option}
+    return owned(
+        "submit_input",
+        workflow_run_id=f"$R{run}",
+        input_request_id=f"$I{request}",
+        **chosen,
+        **more,
+    )

@@ -51,6 +51,7 @@ def probing(world: World, scope: Scope) -> Iterator[Call]:
     yield from _amounts(world, scope)
     yield from _reports(state)
     yield from _unknown(token)
+    yield from _staged(world, token)
 
 
 def _dead_tokens(state: State) -> Iterator[Call]:
@@ -225,3 +226,55 @@ def _unknown(token: Any) -> Iterator[Call]:
         workflow_id="Aside",
         purpose="decomposition",
     )
+
+
+ANY_OPTION: tuple[str, ...] = ("small", "large", "back", "foreign", "nothing")
+"""Options of all transitions, and one of none."""
+
+
+def _staged(world: World, token: Any) -> Iterator[Call]:
+    """Deliveries, pauses, inputs and ends of every run, once a journey has an outbox or inputs."""
+    state = world.journeys[0].state
+    if not (state.intents or state.inputs):
+        return
+    yield owned("list_dispatch_intents")
+    yield owned("list_dispatch_intents", open_only=True)
+    for after, limit in ((0, 1), (1, 1)):
+        yield owned("list_dispatch_intents", after=after, limit=limit)
+        yield owned("list_dispatch_intents", after=after, limit=limit, open_only=True)
+    for index in range(len(state.runs)):
+        of_run = {"fencing_token": token, "workflow_run_id": run_name(index)}
+        yield owned("acknowledge_dispatch", **of_run)
+        yield owned("claim_dispatched_run", **of_run)
+        yield owned("claim_dispatched_run", **{**of_run, "fencing_token": 999})
+        yield owned("request_input", operation_id="pause-1", **of_run)
+        yield owned("request_input", operation_id="pause-9", **of_run)
+        for outcome in ("completed", "failed"):
+            yield owned("finish_workflow_run", outcome=outcome, **of_run)
+        yield owned(
+            "claim_attempt",
+            operation_id="attempt-9",
+            counters=["task_attempt_starts"],
+            **of_run,
+        )
+        yield reserve(state, run=run_name(index), invocation="call-9")
+        for purpose in ("decomposition", "repair"):
+            yield owned(
+                "start_workflow_run",
+                fencing_token=token,
+                operation_id="child-9",
+                parent_workflow_run_id=run_name(index),
+                workflow_id="Aside",
+                purpose=purpose,
+            )
+    for number, asked in enumerate(state.inputs, start=1):
+        for place, run in enumerate(state.runs):
+            own = run.workflow_run_id == asked.workflow_run_id
+            for option in (None, *ANY_OPTION) if own else (None,):
+                chosen = {} if option is None else {"option_id": option}
+                yield owned(
+                    "submit_input",
+                    workflow_run_id=run_name(place),
+                    input_request_id=f"$I{number}",
+                    **chosen,
+                )

@@ -14,6 +14,7 @@ from wayproof.conformance.generate.menus import (
     claim,
     on_transmission,
     reserve,
+    run_of,
     start,
     token_name,
 )
@@ -22,7 +23,6 @@ from wayproof.conformance.generate.scripts import (
     Call,
     Draft,
     JsonValue,
-    Setting,
     Sweep,
     Tick,
     call,
@@ -30,10 +30,10 @@ from wayproof.conformance.generate.scripts import (
 )
 from wayproof.conformance.generate.selection import Candidate, is_quiet, probe
 from wayproof.conformance.generate.settings import OWNER
-from wayproof.conformance.generate.situations import Situation, explore
+from wayproof.conformance.generate.situations import Situation, Worlds, explore
 from wayproof.model.journey.state import State
 
-WORLDS: Final[tuple[tuple[Setting, Scope, int], ...]] = (
+WORLDS: Final[Worlds] = (
     (settings.ORDINARY, Scope(transmissions=2, attempts=False), 300),
     (settings.LIMITED, Scope(transmissions=2, grouped=False), 300),
     (settings.FORBIDDEN, Scope(transmissions=1, grouped=False), 100),
@@ -71,6 +71,8 @@ DEFECTS: Final[tuple[Defect, ...]] = (
     Defect(name="a dead token", field="fencing_token", spoil=_always(999)),
     Defect(name="an unknown run", field="workflow_run_id", spoil=_always("run-of-nobody")),
     Defect(name="an unknown parent", field="parent_workflow_run_id", spoil=_always("nobody")),
+    Defect(name="an unknown input request", field="input_request_id", spoil=_always("nothing")),
+    Defect(name="an option of nobody", field="option_id", spoil=_always("nobody")),
     Defect(name="an unknown transmission", field="transmission_id", spoil=_always("nowhere")),
     Defect(name="a used operation id", field="operation_id", spoil=_always("lease-1")),
     Defect(name="an amount over any ceiling", field="max_output_tokens", spoil=_always(2**53 - 1)),
@@ -107,6 +109,29 @@ def requests(situation: Situation) -> Iterator[Call]:
         yield on_transmission("report_ambiguity", transmission, cause="connection_reset")
 
 
+def staged_requests(situation: Situation) -> Iterator[Call]:
+    """One right request of each operation that belongs to an outbox or to inputs."""
+    state = situation.state
+    token = token_name(state)
+    if state.intents or state.inputs:
+        yield owned("list_dispatch_intents")
+        yield owned(
+            "request_input", fencing_token=token, operation_id="pause-7", workflow_run_id="$R1"
+        )
+    for intent in state.intents[-1:]:
+        run = run_of(state, intent.workflow_run_id)
+        for operation in ("acknowledge_dispatch", "claim_dispatched_run"):
+            yield owned(operation, fencing_token=token, workflow_run_id=run)
+    for number, asked in list(enumerate(state.inputs, start=1))[-1:]:
+        for option in ({}, {"option_id": "small"}):
+            yield owned(
+                "submit_input",
+                workflow_run_id=run_of(state, asked.workflow_run_id),
+                input_request_id=f"$I{number}",
+                **option,
+            )
+
+
 def _on_runs(state: State, token: Any) -> Iterator[Call]:
     for purpose in ("decomposition", "repair", "refinement"):
         yield owned(
@@ -138,14 +163,16 @@ def _on_runs(state: State, token: Any) -> Iterator[Call]:
         yield reserve(state, invocation=transmission.invocation_id, grouped=not grouped)
 
 
-def candidates() -> Iterator[Candidate]:
+def candidates(
+    worlds: Worlds = WORLDS, asked: Callable[[Situation], Iterator[Call]] = requests
+) -> Iterator[Candidate]:
     """Every request with none, one and two defects, in time and past what is due; once for all
     situations in which each defect alone has the same effect."""
     told: set[Hashable] = set()
-    for setting, scope, most in WORLDS:
+    for setting, scope, most in worlds:
         for situation in explore(setting, scope, most):
             for prefix in _times(situation):
-                for request in requests(situation):
+                for request in asked(situation):
                     yield from _spoilt(situation, prefix, request, told)
 
 

@@ -5,7 +5,7 @@ It is kept if at least one of its goals is new.
 """
 
 from collections import Counter as Tally
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -116,3 +116,12 @@ def probe(situation: Situation, actions: tuple[Action, ...]) -> Probe | None:
                 return None
             now = action.to
     return Probe(script=(*situation.script, *actions), played=tuple(played))
+
+
+Wanted = Callable[[Probe], bool]
+"""Which probes a family is told of."""
+
+
+def anything(probed: Probe) -> bool:
+    """Every probe is wanted."""
+    return True

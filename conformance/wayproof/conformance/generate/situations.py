@@ -20,6 +20,9 @@ from wayproof.model.journey.state import State, Terms
 from wayproof.model.journey.totals import OPEN
 from wayproof.model.journey.world import World
 
+Worlds = tuple[tuple[Setting, Scope, int], ...]
+"""Where situations are searched: setting, menu, and how many at most."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:

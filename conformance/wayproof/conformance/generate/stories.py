@@ -19,11 +19,11 @@ from wayproof.conformance.generate.scripts import (
 )
 from wayproof.conformance.generate.selection import Candidate
 from wayproof.conformance.generate.settings import MIDNIGHT
-from wayproof.conformance.generate.situations import Situation, explore
+from wayproof.conformance.generate.situations import Situation, Worlds, explore
 from wayproof.conformance.generate.unfolding import Unfolding
 from wayproof.spec.journey.vocabulary import AccountingStatus
 
-WORLDS: Final[tuple[tuple[Setting, Scope, int], ...]] = (
+WORLDS: Final[Worlds] = (
     (settings.ORDINARY, Scope(transmissions=2, attempts=False), 800),
     (settings.LIMITED, Scope(transmissions=1, grouped=False), 200),
     (settings.PARALLEL, Scope(sequence="pair", transmissions=1, attempts=False), 150),
@@ -35,9 +35,9 @@ WORLDS: Final[tuple[tuple[Setting, Scope, int], ...]] = (
 MOST_INSTANTS: Final = 8
 
 
-def situations() -> Iterator[Situation]:
+def situations(worlds: Worlds = WORLDS) -> Iterator[Situation]:
     """The situations of these families."""
-    for setting, scope, most in WORLDS:
+    for setting, scope, most in worlds:
         yield from explore(setting, scope, most)
 
 
@@ -63,15 +63,17 @@ def _goals(family: str, situation: Situation) -> frozenset[Hashable]:
     in which order its runs came about."""
     state = situation.state
     births = tuple((run.parent_workflow_run_id is None, run.member_ordinal) for run in state.runs)
-    parts: set[Hashable] = {state.terminal_reason, births}
+    parts: set[Hashable] = {state.terminal_reason, births, state.position}
+    parts |= {(intent.cause, intent.state) for intent in state.intents}
+    parts |= {(asked.answered, asked.option) for asked in state.inputs}
     parts |= {kind(run) for run in state.runs}
     parts |= {(t.state, t.idempotency) for t in state.transmissions}
     return frozenset((family, standing(state), part) for part in parts)
 
 
-def drained() -> Iterator[Candidate]:
+def drained(worlds: Worlds = WORLDS) -> Iterator[Candidate]:
     """Every situation, left alone: time and sweeps must end it, terminal and final."""
-    for situation in situations():
+    for situation in situations(worlds):
         state = situation.state
         if state.accounting is not AccountingStatus.PENDING:
             continue
@@ -92,10 +94,10 @@ def drained() -> Iterator[Candidate]:
         )
 
 
-def restarted() -> Iterator[Candidate]:
+def restarted(worlds: Worlds = WORLDS) -> Iterator[Candidate]:
     """Every situation, with the process killed after every step on the way there and onward, while
     the clock goes on; and every request delivered once more, at its height and at its end."""
-    for situation in situations():
+    for situation in situations(worlds):
         state = situation.state
         script = tuple(_restarting(situation.script))
         again = tuple(action for action in situation.script if isinstance(action, Call))
@@ -130,10 +132,19 @@ def _restarting(script: Script) -> Iterator[Action]:
         yield Restart()
 
 
-def beside_another() -> Iterator[Candidate]:
+BESIDE: Final[Worlds] = (
+    (settings.ORDINARY, Scope(attempts=False), 300),
+    (settings.ORDINARY, Scope(plain=False, children=0, attempts=False), 300),
+    (settings.LIMITED, Scope(transmissions=1, grouped=False), 100),
+    (settings.PARALLEL, Scope(sequence="pair", transmissions=1, attempts=False), 100),
+)
+"""Where situations are searched that two journeys get into."""
+
+
+def beside_another(worlds: Worlds = BESIDE) -> Iterator[Candidate]:
     """Every situation, reached by two journeys of one scope in step: whatever they call by the
     same id is not the same, and neither sees the other."""
-    for setting, scope, most in BESIDE:
+    for setting, scope, most in worlds:
         for situation in explore(setting, scope, most):
             story = Unfolding(setting, scope)
             story.start_journey()
@@ -153,15 +164,6 @@ def beside_another() -> Iterator[Candidate]:
                 ),
                 goals=_goals("beside", situation),
             )
-
-
-BESIDE: Final[tuple[tuple[Setting, Scope, int], ...]] = (
-    (settings.ORDINARY, Scope(attempts=False), 300),
-    (settings.ORDINARY, Scope(plain=False, children=0, attempts=False), 300),
-    (settings.LIMITED, Scope(transmissions=1, grouped=False), 100),
-    (settings.PARALLEL, Scope(sequence="pair", transmissions=1, attempts=False), 100),
-)
-"""Where situations are searched that two journeys get into."""
 
 
 def _in_step(story: Unfolding, action: Action) -> bool:

@@ -20,6 +20,8 @@ from wayproof.conformance.generate import (
     neighbours,
     refusals,
     registries,
+    routes,
+    staged,
     starts,
     stories,
 )
@@ -59,6 +61,8 @@ def drafts(progress: Progress = untold) -> Iterator[Draft]:
             )
         )
     )
+    yield from routes.drafts()
+    yield from merged(select(_counted(staged.candidates(), progress)))
 
 
 def _counted(candidates: Iterable[Candidate], progress: Progress) -> Iterator[Candidate]:

@@ -41,6 +41,12 @@ def foreign_option_is_refused(step: WorldStep) -> bool | None:
     return _refused_for(step, "foreign_option")
 
 
+@world_contract("route-02")
+def option_that_leads_nowhere_is_refused(step: WorldStep) -> bool | None:
+    """A choice of an option that leads back, or out of the sequence."""
+    return _refused_for(step, "leads_nowhere")
+
+
 @world_contract("route-04")
 def second_choice_is_refused(step: WorldStep) -> bool | None:
     """Two choices for one transition."""

@@ -104,11 +104,12 @@ def closed_view(registry: Registry, sequence_id: str) -> dict[str, Any] | None:
     entrypoints = [e for e in declared["entrypoints"] if e["sequence"] == sequence_id]
     transitions = {part["transition"] for part in (*entrypoints, *sequence["steps"])}
     members = {member for step in sequence["steps"] for member in step["workflows"]}
+    sessions = {t["route_to"] for t in declared["transitions"] if t["id"] in transitions}
     return {
         "sequence": sequence,
         "entrypoints": _by_id(entrypoints),
         "transitions": _by_id([t for t in declared["transitions"] if t["id"] in transitions]),
-        "workflows": _by_id([w for w in declared["workflows"] if w["id"] in members]),
+        "workflows": _by_id([w for w in declared["workflows"] if w["id"] in members | sessions]),
     }
 
 
@@ -148,7 +149,9 @@ def entry_belongs(view: dict[str, Any], entry: dict[str, Any]) -> bool:
     return any(stage_id(declared) == entry["id"] for declared in view["sequence"]["steps"])
 
 
-RouteProblem = Literal["foreign_transition", "unknown_option", "foreign_option", "chosen_twice"]
+RouteProblem = Literal[
+    "foreign_transition", "unknown_option", "foreign_option", "chosen_twice", "leads_nowhere"
+]
 
 
 def route_problems(view: dict[str, Any], choices: list[dict[str, Any]]) -> set[RouteProblem]:
@@ -168,7 +171,19 @@ def route_problems(view: dict[str, Any], choices: list[dict[str, Any]]) -> set[R
             problems.add("unknown_option")
         elif option["sequence"] not in (None, view["sequence"]["id"]):
             problems.add("foreign_option")
+        elif leads_nowhere(view, transition["id"], option["route_to"]):
+            problems.add("leads_nowhere")
     return problems
+
+
+def leads_nowhere(view: dict[str, Any], transition_id: str, route_to: str | None) -> bool:
+    """Whether an option routes to what no later step is, from a step that is its transition."""
+    steps = view["sequence"]["steps"]
+    places = [place for place, step in enumerate(steps) if step["transition"] == transition_id]
+    return route_to is not None and any(
+        all(route_to not in (s["transition"], *s["workflows"]) for s in steps[place + 1 :])
+        for place in places
+    )
 
 
 def missing_capabilities(step: WorldStep, view: dict[str, Any]) -> list[str]:
