@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
 from wayproof.impl.journey.exposure import close
+from wayproof.impl.journey.outbox import suppress_open_intents
 from wayproof.impl.journey.rows import RESERVATION_COLUMNS, ReservationRow
 from wayproof.impl.journey.transaction import Transaction
 from wayproof.spec.journey.constraints import LATEST_MILLISECONDS, from_milliseconds
@@ -78,13 +79,15 @@ def end(tx: Transaction, state: LifecycleState, reason: str) -> None:
         source.value for source, targets in LIFECYCLE_TRANSITIONS.items() if state in targets
     ]
     tx.connection.execute(
-        "UPDATE workflow_runs INDEXED BY active_runs SET state = 'quarantined', finished_at = ?"
-        " WHERE journey = ? AND state = 'active'",
+        "UPDATE workflow_runs INDEXED BY unfinished_runs SET state = 'quarantined',"
+        " pending_input_request_id = NULL, finished_at = ?"
+        " WHERE journey = ? AND finished_at IS NULL",
         (tx.now, tx.row.journey),
     )
+    suppress_open_intents(tx)
     tx.change(
         "lifecycle_state = ?, terminal_reason = ?, finished_at = ?, accounting_deadline = ?,"
-        " active_runs = 0",
+        " active_runs = 0, unfinished_runs = 0, stage_unfinished_runs = 0",
         (
             state.value,
             str(reason),

@@ -11,12 +11,15 @@ from wayproof.spec.journey.refusals import Refusal, RefusalCode
 from wayproof.spec.journey.requests import (
     ClaimAttemptRequest,
     ClaimLeaseRequest,
+    RequestInputRequest,
     StartWorkflowRunRequest,
 )
 
 _NOT_INPUTS: Final = frozenset({"access", "journey_id", "fencing_token", "operation_id"})
 
-CountedRequest = ClaimLeaseRequest | StartWorkflowRunRequest | ClaimAttemptRequest
+CountedRequest = (
+    ClaimLeaseRequest | RequestInputRequest | StartWorkflowRunRequest | ClaimAttemptRequest
+)
 """A request that is identified by its operation id."""
 
 
@@ -28,6 +31,11 @@ def new_journey_id() -> str:
 def new_workflow_run_id() -> str:
     """An opaque id that nobody can guess."""
     return f"run-{secrets.token_hex(16)}"
+
+
+def new_input_request_id() -> str:
+    """An opaque id that nobody can guess."""
+    return f"input-{secrets.token_hex(16)}"
 
 
 def is_live(tx: Transaction, fencing_token: int) -> bool:

@@ -52,7 +52,7 @@ from wayproof.spec.journey.vocabulary import (
 
 _RUNS: Final = (
     f"SELECT {RUN_COLUMNS} FROM workflow_runs WHERE journey = ?"
-    " ORDER BY sequence_position, member_ordinal, started_at, workflow_run_id"
+    " ORDER BY sequence_position, member_ordinal, created_at, workflow_run_id"
 )
 _RESERVATIONS: Final = (
     f"SELECT {RESERVATION_COLUMNS} FROM reservations WHERE journey = ? AND ordinal > ?"
@@ -228,7 +228,10 @@ def _run_snapshot(row: JourneyRow, run: RunRow) -> WorkflowRunSnapshot:
         member_ordinal=run.member_ordinal,
         state=WorkflowRunState(run.state),
         superseded=bool(run.superseded),
-        started_at=from_milliseconds(run.started_at),
+        pending_input_request_id=run.pending_input_request_id,
+        chosen_option_id=run.chosen_option_id,
+        created_at=from_milliseconds(run.created_at),
+        started_at=_moment(run.started_at),
         finished_at=_moment(run.finished_at),
     )
 

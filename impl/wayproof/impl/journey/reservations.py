@@ -7,6 +7,7 @@ from wayproof.impl.journey.exposure import group_exposure, transmit
 from wayproof.impl.journey.identities import require_live
 from wayproof.impl.journey.limits import claims, require_room
 from wayproof.impl.journey.rows import ReservationRow
+from wayproof.impl.journey.runs import known_run, require_active
 from wayproof.impl.journey.transaction import Transaction
 from wayproof.spec.journey.constraints import from_milliseconds
 from wayproof.spec.journey.encoding import encode
@@ -53,13 +54,10 @@ def reserve(tx: Transaction, request: ReserveRequest) -> Any:
     idempotency = request.idempotency.value
     if latest is not None and latest[:2] != (request.workflow_run_id, idempotency):
         raise Refusal(RefusalCode.OPERATION_CONFLICT)
-    run = tx.run(request.workflow_run_id)
-    if run is None:
-        raise Refusal(RefusalCode.UNKNOWN_WORKFLOW_RUN)
+    run = known_run(tx, request.workflow_run_id)
     require_live(tx, request.fencing_token)
     require_going(tx)
-    if run.state != "active":
-        raise Refusal(RefusalCode.WORKFLOW_RUN_FINISHED)
+    require_active(run)
     authoritative = request.idempotency is Idempotency.AUTHORITATIVE
     # Outside a group no transmission follows one that is open, so only the latest can be.
     if not authoritative and latest is not None and latest[2] in ("reserved", "transmitted"):
@@ -100,9 +98,7 @@ def transmit_reservation(tx: Transaction, request: TransmitRequest) -> Any:
     if request.fencing_token != reservation.fencing_token:
         raise Refusal(RefusalCode.FENCED)
     require_going(tx)
-    run = tx.run(reservation.workflow_run_id)
-    if run is None or run.state != "active":
-        raise Refusal(RefusalCode.WORKFLOW_RUN_FINISHED)
+    require_active(known_run(tx, reservation.workflow_run_id))
     if reservation.state != "reserved":
         raise Refusal(RefusalCode.TRANSMISSION_NOT_RESERVED)
     if tx.now >= reservation.lease_expires_at:

@@ -6,6 +6,8 @@ from functools import partial
 from typing import Any, Final
 
 from wayproof.impl.journey import (
+    dispatch,
+    inputs,
     leases,
     lifecycle,
     observation,
@@ -37,6 +39,11 @@ _HANDLERS: Final[dict[str, Callable[..., Any]]] = {
     "claim_lease": leases.claim_lease,
     "heartbeat": leases.heartbeat,
     "begin_journey": runs.begin_journey,
+    "list_dispatch_intents": dispatch.list_dispatch_intents,
+    "acknowledge_dispatch": dispatch.acknowledge_dispatch,
+    "claim_dispatched_run": dispatch.claim_dispatched_run,
+    "request_input": inputs.request_input,
+    "submit_input": inputs.submit_input,
     "start_workflow_run": runs.start_workflow_run,
     "finish_workflow_run": runs.finish_workflow_run,
     "claim_attempt": runs.claim_attempt,
