@@ -53,22 +53,23 @@ def request_input(tx: Transaction, request: RequestInputRequest) -> Any:
 
 def submit_input(tx: Transaction, request: SubmitInputRequest) -> Any:
     """Answer the input request for which a run waits; the caller needs no lease."""
-    run = tx.run(request.workflow_run_id)
+    run = known_run(tx, request.workflow_run_id)
     asked = tx.one(
         "SELECT option_id, answered_at FROM input_requests"
         " WHERE journey = ? AND workflow_run_id = ? AND input_request_id = ?",
         (tx.row.journey, request.workflow_run_id, request.input_request_id),
     )
-    if run is not None and asked is not None and asked[1] is not None:
-        if asked[0] != request.option_id:
-            raise Refusal(RefusalCode.INPUT_CONFLICT)
-        is_choice = run.workflow_id is None
-        return _accepted(request, entered_by(tx, run) if is_choice else NOTHING_ENTERED)
-    if run is not None:
-        _require_option(tx, run, request.option_id)
-    run = known_run(tx, request.workflow_run_id)
     if asked is None:
         raise Refusal(RefusalCode.UNKNOWN_INPUT_REQUEST)
+    chosen, answered_at = asked
+    if answered_at is not None:
+        if chosen != request.option_id:
+            raise Refusal(RefusalCode.INPUT_CONFLICT)
+        return _accepted(
+            request, entered_by(tx, run) if run.workflow_id is None else NOTHING_ENTERED
+        )
+    # Which options there are is known of a request only, so that an unknown one comes first.
+    _require_option(tx, run, request.option_id)
     require_going(tx)
     if run.workflow_id is None:
         return _accepted(request, _choose(tx, run, request))

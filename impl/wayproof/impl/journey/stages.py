@@ -60,27 +60,33 @@ def pinned_stages(tx: Transaction) -> tuple[Stage, ...]:
 def stages_of(definition: ResolvedDefinition) -> tuple[Stage, ...]:
     """The stages of a definition, by position."""
     declared = {transition.id: transition for transition in definition.transitions}
+    offered = offered_options(definition)
     return tuple(
-        _stage(definition, position, step, declared.get(step.transition or ""))
+        _stage(definition, position, step, declared.get(step.transition or ""), offered)
         for position, step in enumerate(definition.sequence.steps)
     )
 
 
-def offered_at_start(definition: ResolvedDefinition) -> dict[str, set[str]]:
-    """The options of each transition that may be chosen at start.
+def offered_options(definition: ResolvedDefinition) -> dict[str, frozenset[str]]:
+    """The options that each transition offers to this sequence, at start and later.
 
-    Such a choice holds for every step that is this transition, so every one must offer it. Where
-    none is, for the transition of an entrypoint, it leads nowhere.
+    A choice made at start holds for every step that is this transition, so that each must lead to
+    a later step. Where none is, for the transition of an entrypoint, an option leads nowhere.
     """
-    stages = stages_of(definition)
-    offered = {}
-    for transition in definition.transitions:
-        options = {option.id for option in _valid_options(definition, transition)}
-        for stage in stages:
-            if stage.stage_id == transition.id and stage.is_choice:
-                options &= stage.leads_to.keys()
-        offered[transition.id] = options
-    return offered
+    steps = definition.sequence.steps
+    return {
+        transition.id: frozenset(
+            option.id
+            for option in transition.options
+            if option.sequence in (None, definition.sequence.id)
+            and all(
+                _target(steps, position, option) is not None
+                for position, step in enumerate(steps)
+                if step.transition == transition.id
+            )
+        )
+        for transition in definition.transitions
+    }
 
 
 def _stage(
@@ -88,21 +94,20 @@ def _stage(
     position: int,
     step: StepDeclaration,
     transition: TransitionDeclaration | None,
+    offered: Mapping[str, frozenset[str]],
 ) -> Stage:
     workflows = step.workflows
-    is_choice = False
+    # A transition that nobody declared is passed by nothing: it waits for what is never offered.
+    is_choice = step.transition is not None
     leads_to: dict[str, int] = {}
     if transition is not None:
         is_choice = transition.transition_type is TransitionType.USER_CHOICE_CONTEXT
         if transition.route_to is not None:
             workflows = (transition.route_to,)
-        for option in _valid_options(definition, transition):
+        for option in transition.options:
             target = _target(definition.sequence.steps, position, option)
-            if target is not None:
+            if target is not None and option.id in offered[transition.id]:
                 leads_to[option.id] = target
-    elif step.transition is not None:
-        # Nobody declared it, so nothing passes it: it waits for a choice that is never offered.
-        is_choice = True
     return Stage(
         stage_id=step.stage_id,
         position=position,
@@ -110,14 +115,6 @@ def _stage(
         is_choice=is_choice,
         leads_to=leads_to,
     )
-
-
-def _valid_options(
-    definition: ResolvedDefinition, transition: TransitionDeclaration
-) -> list[OptionDeclaration]:
-    return [
-        option for option in transition.options if option.sequence in (None, definition.sequence.id)
-    ]
 
 
 def _target(

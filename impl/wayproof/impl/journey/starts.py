@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from wayproof.impl.journey.identities import new_journey_id
 from wayproof.impl.journey.replies import Answered, Refused, Reply
-from wayproof.impl.journey.stages import offered_at_start
+from wayproof.impl.journey.stages import offered_options
 from wayproof.impl.journey.transaction import scope_of
 from wayproof.spec.journey.constraints import to_milliseconds
 from wayproof.spec.journey.definitions import (
@@ -161,7 +161,7 @@ def _entry_position(definition: ResolvedDefinition, entry: EntryReference) -> in
 
 
 def _require_routes(definition: ResolvedDefinition, choices: tuple[RouteChoice, ...]) -> None:
-    offered = offered_at_start(definition)
+    offered = offered_options(definition)
     for choice in choices:
         # pop: no transition is chosen twice.
         if choice.option_id not in offered.pop(choice.transition_id, ()):
