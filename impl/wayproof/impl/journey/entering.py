@@ -27,7 +27,7 @@ _CREATE: Final = (
 )
 _ENTERED: Final = (
     "SELECT workflow_run_id, workflow_id FROM workflow_runs INDEXED BY stage_runs"
-    " WHERE journey = ? AND entered_by = ? AND sequence_position > ?"
+    " WHERE journey = ? AND entered_by = ?"
     " ORDER BY sequence_position, member_ordinal"
 )
 _REQUEST_OF_CHOICE: Final = (
@@ -113,17 +113,16 @@ def advancement(tx: Transaction, run: RunRow, option_id: str | None = None) -> E
     return _planned(tx, position, WorkflowRunPurpose.ADVANCEMENT, run.workflow_run_id)
 
 
-def entered_by(tx: Transaction, run: RunRow) -> Entered:
-    """What the end of a completed run entered when it came, however the runs stand now."""
-    if run.workflow_id is not None or _request_of_choice(tx, run.workflow_run_id) is not None:
-        return _entered(tx, run.workflow_run_id, run.sequence_position)
-    # It completed at once, inside a commit that went on to what came behind it.
-    return _entered(tx, run.entered_by or BY_BEGINNING, run.sequence_position)
-
-
-def entered_by_beginning(tx: Transaction) -> Entered:
-    """What ``begin_journey`` entered."""
-    return _entered(tx, BY_BEGINNING, -1)
+def entered_by(tx: Transaction, cause: str) -> Entered:
+    """What the end of that run entered when it came, or :data:`BY_BEGINNING`, however the runs
+    stand now. A run that completed at once ended nothing: the commit's cause entered it all."""
+    found = tx.connection.execute(_ENTERED, (tx.row.journey, cause)).fetchall()
+    if not found:
+        return NOTHING_ENTERED
+    last, workflow_id = found[-1]
+    # A workflow's run may have been paused since, but it did not wait when it was created.
+    asked = None if workflow_id else tx.one(_REQUEST_OF_CHOICE, (tx.row.journey, last))
+    return Entered(tuple(run for run, _ in found), None if asked is None else asked[0])
 
 
 def create_run(tx: Transaction, run: RunRow) -> None:
@@ -208,21 +207,4 @@ def _chosen_at_start(tx: Transaction, stage: Stage) -> str | None:
         "SELECT option_id FROM route_choices WHERE journey = ? AND transition_id = ?",
         (tx.row.journey, stage.stage_id),
     )
-    return None if found is None else found[0]
-
-
-def _entered(tx: Transaction, cause: str, behind: int) -> Entered:
-    found = tx.connection.execute(_ENTERED, (tx.row.journey, cause, behind)).fetchall()
-    if not found:
-        return NOTHING_ENTERED
-    last, workflow_id = found[-1]
-    return Entered(
-        tuple(run for run, _ in found),
-        # A workflow's run may have been paused since, but it did not wait when it was created.
-        _request_of_choice(tx, last) if workflow_id is None else None,
-    )
-
-
-def _request_of_choice(tx: Transaction, workflow_run_id: str) -> str | None:
-    found = tx.one(_REQUEST_OF_CHOICE, (tx.row.journey, workflow_run_id))
     return None if found is None else found[0]

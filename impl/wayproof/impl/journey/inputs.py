@@ -66,7 +66,8 @@ def submit_input(tx: Transaction, request: SubmitInputRequest) -> Any:
         if chosen != request.option_id:
             raise Refusal(RefusalCode.INPUT_CONFLICT)
         return _accepted(
-            request, entered_by(tx, run) if run.workflow_id is None else NOTHING_ENTERED
+            request,
+            entered_by(tx, run.workflow_run_id) if run.workflow_id is None else NOTHING_ENTERED,
         )
     # Which options there are is known of a request only, so that an unknown one comes first.
     _require_option(tx, run, request.option_id)

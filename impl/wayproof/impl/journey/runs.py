@@ -4,12 +4,12 @@ from typing import Any, Final
 
 from wayproof.impl.journey.ending import require_going, schedule
 from wayproof.impl.journey.entering import (
+    BY_BEGINNING,
     NOTHING_ENTERED,
     Entered,
     advancement,
     create_run,
     entered_by,
-    entered_by_beginning,
     entrance,
 )
 from wayproof.impl.journey.identities import (
@@ -47,7 +47,7 @@ _CHILD_COUNTERS: Final[dict[str, dict[Counter, int]]] = {
 def begin_journey(tx: Transaction, request: BeginJourneyRequest) -> Any:
     """Enter the entry stage, and with it start the journey."""
     if tx.row.started_at is not None:
-        return _started(entered_by_beginning(tx))
+        return _started(entered_by(tx, BY_BEGINNING))
     require_live(tx, request.fencing_token)
     require_going(tx)
     first = entrance(tx)
@@ -113,8 +113,7 @@ def finish_workflow_run(tx: Transaction, request: FinishWorkflowRunRequest) -> A
     if run.state in ("completed", "failed", "stopped"):
         if run.state not in ("stopped", request.outcome):
             raise Refusal(RefusalCode.OPERATION_CONFLICT)
-        entered = entered_by(tx, run) if run.state == "completed" else NOTHING_ENTERED
-        return _reading(run.workflow_run_id, run.state, entered)
+        return _reading(run.workflow_run_id, run.state, entered_by(tx, run.workflow_run_id))
     require_live(tx, request.fencing_token)
     require_going(tx, or_cancelling=True)
     require_active(run)
