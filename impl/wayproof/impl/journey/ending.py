@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
 from wayproof.impl.journey.exposure import close
+from wayproof.impl.journey.outbox import suppress_open_intents
 from wayproof.impl.journey.rows import RESERVATION_COLUMNS, ReservationRow
 from wayproof.impl.journey.transaction import Transaction
 from wayproof.spec.journey.constraints import LATEST_MILLISECONDS, from_milliseconds
@@ -83,10 +84,10 @@ def end(tx: Transaction, state: LifecycleState, reason: str) -> None:
         " WHERE journey = ? AND finished_at IS NULL",
         (tx.now, tx.row.journey),
     )
-    suppress_intents(tx)
+    suppress_open_intents(tx)
     tx.change(
         "lifecycle_state = ?, terminal_reason = ?, finished_at = ?, accounting_deadline = ?,"
-        " active_runs = 0, idle_runs = 0",
+        " active_runs = 0, unfinished_runs = 0, stage_unfinished_runs = 0",
         (
             state.value,
             str(reason),
@@ -99,15 +100,6 @@ def end(tx: Transaction, state: LifecycleState, reason: str) -> None:
     tx.reload()
     settle_if_done(tx)
     schedule(tx)
-
-
-def suppress_intents(tx: Transaction) -> None:
-    """Nothing of a journey that stops is delivered any more."""
-    tx.connection.execute(
-        "UPDATE dispatch_intents INDEXED BY open_intents SET state = 'suppressed'"
-        " WHERE journey = ? AND state IN ('recorded', 'acknowledged')",
-        (tx.row.journey,),
-    )
 
 
 def end_cancelled(tx: Transaction) -> None:

@@ -18,7 +18,7 @@ from wayproof.spec.journey.requests import (
 _NOT_INPUTS: Final = frozenset({"access", "journey_id", "fencing_token", "operation_id"})
 
 CountedRequest = (
-    ClaimLeaseRequest | StartWorkflowRunRequest | ClaimAttemptRequest | RequestInputRequest
+    ClaimLeaseRequest | RequestInputRequest | StartWorkflowRunRequest | ClaimAttemptRequest
 )
 """A request that is identified by its operation id."""
 

@@ -1,6 +1,6 @@
 """Cancellation, completion and failure of a journey."""
 
-from typing import Any
+from typing import Any, Final
 
 from wayproof.impl.journey.ending import (
     after,
@@ -9,10 +9,10 @@ from wayproof.impl.journey.ending import (
     outcome_summary,
     require_going,
     schedule,
-    suppress_intents,
 )
 from wayproof.impl.journey.identities import require_live
 from wayproof.impl.journey.observation import snapshot_of
+from wayproof.impl.journey.outbox import suppress_open_intents
 from wayproof.impl.journey.transaction import Transaction
 from wayproof.spec.journey.refusals import Refusal, RefusalCode
 from wayproof.spec.journey.requests import (
@@ -22,22 +22,27 @@ from wayproof.spec.journey.requests import (
 )
 from wayproof.spec.journey.vocabulary import LifecycleState, TerminalReason
 
+_STOP_IDLE: Final = (
+    "UPDATE workflow_runs INDEXED BY unfinished_runs SET state = 'stopped',"
+    " pending_input_request_id = NULL, finished_at = ?"
+    " WHERE journey = ? AND finished_at IS NULL AND state IN ('queued', 'waiting')"
+    " RETURNING sequence_position"
+)
+"""Nothing of these executes, so nobody could report that they stop."""
+
 
 def cancel(tx: Transaction, request: CancelRequest) -> Any:
     """Ask for a cooperative stop; a stopping or ended journey answers its snapshot unchanged."""
     checkpoint(tx)
     if tx.row.lifecycle_state in ("pending", "running"):
-        tx.connection.execute(
-            "UPDATE workflow_runs INDEXED BY unfinished_runs SET state = 'stopped',"
-            " pending_input_request_id = NULL, finished_at = ?"
-            " WHERE journey = ? AND finished_at IS NULL AND state IN ('queued', 'waiting')",
-            (tx.now, tx.row.journey),
-        )
-        suppress_intents(tx)
+        stopped = tx.connection.execute(_STOP_IDLE, (tx.now, tx.row.journey)).fetchall()
+        suppress_open_intents(tx)
         tx.change(
-            "lifecycle_state = 'cancelling', idle_runs = 0, cancellation_reason = ?,"
+            "unfinished_runs = active_runs, stage_unfinished_runs = stage_unfinished_runs - ?,"
+            " lifecycle_state = 'cancelling', cancellation_reason = ?,"
             " cancellation_requested_at = ?, cancellation_deadline = ?",
             (
+                stopped.count((tx.row.stage_position,)),
                 request.reason_code.value,
                 tx.now,
                 after(tx.now, 1000 * tx.row.cancellation_grace_seconds),
@@ -54,7 +59,7 @@ def complete_journey(tx: Transaction, request: CompleteJourneyRequest) -> Any:
     require_live(tx, request.fencing_token)
     require_going(tx)
     row = tx.row
-    if row.started_at is None or row.active_runs or row.idle_runs or row.unrepaired_failures:
+    if row.started_at is None or row.unfinished_runs or row.unrepaired_failures:
         raise Refusal(RefusalCode.JOURNEY_INCOMPLETE)
     end(tx, LifecycleState.COMPLETED, TerminalReason.JOURNEY_COMPLETED)
     return outcome_summary(tx)

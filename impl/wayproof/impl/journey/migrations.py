@@ -88,13 +88,13 @@ def migrate(
         Refusal: ``persistence_unavailable``.
     """
     if turns.alone(lambda: _version(connection)) != len(migrations):
-        # A table that is made anew must not take along the rows that refer to it. This cannot be
-        # said inside a transaction; the migration's own commit checks every reference instead.
-        connection.execute("PRAGMA foreign_keys = OFF")
+        # A table that is made anew is missed meanwhile by those that refer to it. This cannot be
+        # switched inside a transaction, which therefore checks all references at its end.
+        turns.alone(lambda: connection.execute("PRAGMA foreign_keys = OFF"))
         try:
             turns.write(lambda: _apply(connection, migrations))
         finally:
-            connection.execute("PRAGMA foreign_keys = ON")
+            turns.alone(lambda: connection.execute("PRAGMA foreign_keys = ON"))
     turns.alone(lambda: _turn_to_log(connection))
 
 
@@ -110,7 +110,7 @@ def _apply(connection: sqlite3.Connection, migrations: Sequence[Sequence[str]]) 
         for statement in statements:
             connection.execute(statement)
     if connection.execute("PRAGMA foreign_key_check").fetchone() is not None:
-        raise sqlite3.IntegrityError("a migration has left a reference to nothing")
+        raise sqlite3.IntegrityError("a migration has lost what a row refers to")
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {len(migrations)}")
 

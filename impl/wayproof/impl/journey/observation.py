@@ -19,8 +19,6 @@ from wayproof.spec.journey.records import (
     CounterReadings,
     DiscrepancyListing,
     DiscrepancyRecord,
-    DispatchIntentListing,
-    DispatchIntentRecord,
     JourneyExecutionOutcome,
     JourneySettledResult,
     JourneySnapshot,
@@ -33,7 +31,6 @@ from wayproof.spec.journey.records import (
 )
 from wayproof.spec.journey.requests import (
     ListDiscrepanciesRequest,
-    ListDispatchIntentsRequest,
     ListReservationsRequest,
     ListWorkflowRunsRequest,
     SettledResultRequest,
@@ -46,8 +43,6 @@ from wayproof.spec.journey.vocabulary import (
     ArtifactDisposition,
     Counter,
     DiscrepancyKind,
-    DispatchCause,
-    DispatchState,
     Idempotency,
     LifecycleState,
     ReservationState,
@@ -61,16 +56,6 @@ _RUNS: Final = (
 )
 _RESERVATIONS: Final = (
     f"SELECT {RESERVATION_COLUMNS} FROM reservations WHERE journey = ? AND ordinal > ?"
-    " ORDER BY ordinal LIMIT ?"
-)
-_INTENTS: Final = (
-    "SELECT ordinal, workflow_run_id, cause, input_request_id, state, created_at, created_version"
-    " FROM dispatch_intents WHERE journey = ? AND ordinal > ? ORDER BY ordinal LIMIT ?"
-)
-_OPEN_INTENTS: Final = (
-    "SELECT ordinal, workflow_run_id, cause, input_request_id, state, created_at, created_version"
-    " FROM dispatch_intents INDEXED BY open_intents"
-    " WHERE journey = ? AND state IN ('recorded', 'acknowledged') AND ordinal > ?"
     " ORDER BY ordinal LIMIT ?"
 )
 _DISCREPANCIES: Final = (
@@ -138,40 +123,6 @@ def list_discrepancies(tx: Transaction, request: ListDiscrepanciesRequest) -> An
                     recorded_at=from_milliseconds(recorded_at),
                 )
                 for ordinal, transmission_id, kind, reported_tokens, recorded_at in found
-            )
-        )
-    )
-
-
-def list_dispatch_intents(tx: Transaction, request: ListDispatchIntentsRequest) -> Any:
-    """A page of the outbox, in the order in which intents were recorded."""
-    found = tx.connection.execute(
-        _OPEN_INTENTS if request.open_only else _INTENTS,
-        (tx.row.journey, request.after, request.limit),
-    )
-    return encode(
-        DispatchIntentListing(
-            dispatch_intents=tuple(
-                DispatchIntentRecord(
-                    schema_version="wayproof.journey.dispatch_intent.v1",
-                    journey_id=tx.row.journey_id,
-                    ordinal=ordinal,
-                    workflow_run_id=workflow_run_id,
-                    cause=DispatchCause(cause),
-                    input_request_id=input_request_id,
-                    state=DispatchState(state),
-                    created_at=from_milliseconds(created_at),
-                    created_version=created_version,
-                )
-                for (
-                    ordinal,
-                    workflow_run_id,
-                    cause,
-                    input_request_id,
-                    state,
-                    created_at,
-                    created_version,
-                ) in found
             )
         )
     )

@@ -54,9 +54,7 @@ def reserve(tx: Transaction, request: ReserveRequest) -> Any:
     idempotency = request.idempotency.value
     if latest is not None and latest[:2] != (request.workflow_run_id, idempotency):
         raise Refusal(RefusalCode.OPERATION_CONFLICT)
-    run = tx.run(request.workflow_run_id)
-    if run is None:
-        raise Refusal(RefusalCode.UNKNOWN_WORKFLOW_RUN)
+    run = known_run(tx, request.workflow_run_id)
     require_live(tx, request.fencing_token)
     require_going(tx)
     require_active(run)

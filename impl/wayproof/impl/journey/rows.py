@@ -39,11 +39,14 @@ class JourneyRow(NamedTuple):
     fencing_token: int
     owner_lease_expires_at: int
     active_runs: int
+    unfinished_runs: int
     unrepaired_failures: int
     stage_position: int | None
-    idle_runs: int
-    stage_unfinished: int
-    stage_failures: int
+    """Of the stage that was entered last."""
+    stage_option: str | None
+    """With which that stage was passed, if it is a choice."""
+    stage_unfinished_runs: int
+    stage_unrepaired_failures: int
     dispatch_intents: int
     estimated_prompt_tokens: int
     reserved_tokens: int
@@ -68,26 +71,24 @@ class RunRow(NamedTuple):
     """One workflow run."""
 
     workflow_run_id: str
-    parent_workflow_run_id: str | None
     workflow_id: str | None
     purpose: str
     stage_id: str
     sequence_position: int
     member_ordinal: int
     state: str
-    superseded: int
-    pending_input_request_id: str | None
-    chosen_option_id: str | None
     created_at: int
     started_at: int | None
-    finished_at: int | None
-
-
-class IntentRow(NamedTuple):
-    """The latest dispatch intent of a run."""
-
-    ordinal: int
-    state: str
+    finished_at: int | None = None
+    parent_workflow_run_id: str | None = None
+    superseded: int = 0
+    pending_input_request_id: str | None = None
+    chosen_option_id: str | None = None
+    entered_by: str | None = None
+    """The run whose end entered its stage, or nothing if that was the journey's begin; absent for
+    a child."""
+    dispatch_ordinal: int | None = None
+    """Of the latest intent that names it."""
 
 
 class ReservationRow(NamedTuple):
@@ -109,6 +110,19 @@ class ReservationRow(NamedTuple):
     created_version: int
 
 
+class IntentRow(NamedTuple):
+    """One entry of the outbox."""
+
+    ordinal: int
+    workflow_run_id: str
+    cause: str
+    input_request_id: str | None
+    state: str
+    created_at: int
+    created_version: int
+
+
 JOURNEY_COLUMNS: Final = ", ".join(JourneyRow._fields)
 RUN_COLUMNS: Final = ", ".join(RunRow._fields)
 RESERVATION_COLUMNS: Final = ", ".join(ReservationRow._fields)
+INTENT_COLUMNS: Final = ", ".join(IntentRow._fields)

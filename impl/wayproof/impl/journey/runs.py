@@ -3,6 +3,15 @@
 from typing import Any, Final
 
 from wayproof.impl.journey.ending import require_going, schedule
+from wayproof.impl.journey.entering import (
+    BY_BEGINNING,
+    NOTHING_ENTERED,
+    Entered,
+    advancement,
+    create_run,
+    entered_by,
+    entrance,
+)
 from wayproof.impl.journey.identities import (
     new_workflow_run_id,
     record_answer,
@@ -11,14 +20,6 @@ from wayproof.impl.journey.identities import (
 )
 from wayproof.impl.journey.limits import claims, require_room
 from wayproof.impl.journey.rows import RunRow
-from wayproof.impl.journey.stages import (
-    CREATE_RUN,
-    begin_stages,
-    completes_stage,
-    enter_stage,
-    entered_by,
-    next_stage,
-)
 from wayproof.impl.journey.transaction import Transaction
 from wayproof.spec.journey.encoding import encode
 from wayproof.spec.journey.records import (
@@ -46,16 +47,16 @@ _CHILD_COUNTERS: Final[dict[str, dict[Counter, int]]] = {
 def begin_journey(tx: Transaction, request: BeginJourneyRequest) -> Any:
     """Enter the entry stage, and with it start the journey."""
     if tx.row.started_at is not None:
-        return _begun(tx)
+        return _started(entered_by(tx, BY_BEGINNING))
     require_live(tx, request.fencing_token)
     require_going(tx)
-    begin_stages(tx)
-    return _begun(tx)
-
-
-def _begun(tx: Transaction) -> Any:
-    runs, waits_for = entered_by(tx, None)
-    return encode(WorkflowRunsStarted(workflow_run_ids=runs, input_request_id=waits_for))
+    first = entrance(tx)
+    tx.change(
+        "lifecycle_state = 'running', started_at = ?",
+        (tx.now,),
+        guard=" AND lifecycle_state = 'pending'",
+    )
+    return _started(first.write(tx))
 
 
 def start_workflow_run(tx: Transaction, request: StartWorkflowRunRequest) -> Any:
@@ -73,68 +74,70 @@ def start_workflow_run(tx: Transaction, request: StartWorkflowRunRequest) -> Any
         raise Refusal(RefusalCode.PARENT_NOT_FAILED)
     wanted = _CHILD_COUNTERS[request.purpose]
     require_room(tx, wanted)
-    run = new_workflow_run_id()
-    tx.set_once(
-        CREATE_RUN,
-        (
-            *(tx.row.journey, run, parent.workflow_run_id, request.workflow_id, request.purpose),
-            *(parent.stage_id, parent.sequence_position, parent.member_ordinal, "active"),
-            *(None, None, None, tx.now, tx.now, None),
-        ),
+    run = RunRow(
+        workflow_run_id=new_workflow_run_id(),
+        workflow_id=request.workflow_id,
+        purpose=request.purpose,
+        stage_id=parent.stage_id,
+        sequence_position=parent.sequence_position,
+        member_ordinal=parent.member_ordinal,
+        state="active",
+        created_at=tx.now,
+        started_at=tx.now,
+        parent_workflow_run_id=parent.workflow_run_id,
     )
+    create_run(tx, run)
     if is_repair:
         tx.set_once(
             "UPDATE workflow_runs SET superseded = 1 WHERE journey = ? AND workflow_run_id = ?"
             " AND state = 'failed' AND superseded = 0",
             (tx.row.journey, parent.workflow_run_id),
         )
-    repaired = int(is_repair)
-    is_of_stage = int(parent.sequence_position == tx.row.stage_position)
+    in_stage = run.sequence_position == tx.row.stage_position
     tx.change(
-        "active_runs = active_runs + 1, unrepaired_failures = unrepaired_failures - ?,"
-        " stage_unfinished = stage_unfinished + ?, stage_failures = stage_failures - ?,"
-        f" {claims(wanted)}",
-        (repaired, is_of_stage, is_of_stage * repaired),
+        "active_runs = active_runs + 1, unfinished_runs = unfinished_runs + 1,"
+        " stage_unfinished_runs = stage_unfinished_runs + ?,"
+        " unrepaired_failures = unrepaired_failures - ?,"
+        f" stage_unrepaired_failures = stage_unrepaired_failures - ?, {claims(wanted)}",
+        (in_stage, is_repair, in_stage and is_repair),
         guard=" AND lifecycle_state = 'running'",
     )
-    started = WorkflowRunsStarted(workflow_run_ids=(run,), input_request_id=None)
+    started = WorkflowRunsStarted(workflow_run_ids=(run.workflow_run_id,), input_request_id=None)
     return record_answer(tx, request, started)
 
 
 def finish_workflow_run(tx: Transaction, request: FinishWorkflowRunRequest) -> Any:
-    """Record how a run ended, and enter the next stage if that completes the present one; of a
-    cancelling journey, that it stopped."""
-    run = tx.run(request.workflow_run_id)
-    if run is not None and run.state in ("completed", "failed", "stopped"):
+    """Record how a run ended; of a cancelling journey, that it stopped. The end of its stage
+    enters the next one."""
+    run = known_run(tx, request.workflow_run_id)
+    if run.state in ("completed", "failed", "stopped"):
         if run.state not in ("stopped", request.outcome):
             raise Refusal(RefusalCode.OPERATION_CONFLICT)
-        return _reading(tx, run.workflow_run_id, run.state)
-    run = known_run(tx, request.workflow_run_id)
+        return _reading(run.workflow_run_id, run.state, entered_by(tx, run.workflow_run_id))
     require_live(tx, request.fencing_token)
     require_going(tx, or_cancelling=True)
     require_active(run)
     state = "stopped" if tx.row.lifecycle_state == "cancelling" else request.outcome
-    advances = state == "completed" and completes_stage(tx, run.sequence_position)
-    planned = next_stage(tx) if advances else []
+    next_stage = advancement(tx, run) if state == "completed" else None
     tx.set_once(
         "UPDATE workflow_runs SET state = ?, finished_at = ?"
         " WHERE journey = ? AND workflow_run_id = ? AND state = 'active'",
         (state, tx.now, tx.row.journey, run.workflow_run_id),
     )
-    failed = int(state == "failed")
-    is_of_stage = int(run.sequence_position == tx.row.stage_position)
+    in_stage = run.sequence_position == tx.row.stage_position
+    failed = state == "failed"
     tx.change(
-        "active_runs = active_runs - 1, unrepaired_failures = unrepaired_failures + ?,"
-        " stage_unfinished = stage_unfinished - ?, stage_failures = stage_failures + ?",
-        (failed, is_of_stage, is_of_stage * failed),
+        "active_runs = active_runs - 1, unfinished_runs = unfinished_runs - 1,"
+        " stage_unfinished_runs = stage_unfinished_runs - ?,"
+        " unrepaired_failures = unrepaired_failures + ?,"
+        " stage_unrepaired_failures = stage_unrepaired_failures + ?",
+        (in_stage, failed, in_stage and failed),
     )
-    if planned:
-        tx.reload()
-        enter_stage(tx, planned, by=run.workflow_run_id)
     if state == "stopped":
         tx.reload()
         schedule(tx)
-    return _reading(tx, run.workflow_run_id, state)
+    entered = NOTHING_ENTERED if next_stage is None else next_stage.write(tx)
+    return _reading(run.workflow_run_id, state, entered)
 
 
 def claim_attempt(tx: Transaction, request: ClaimAttemptRequest) -> Any:
@@ -154,7 +157,7 @@ def claim_attempt(tx: Transaction, request: ClaimAttemptRequest) -> Any:
 
 
 def known_run(tx: Transaction, workflow_run_id: str) -> RunRow:
-    """A run of the journey.
+    """The run that a request names.
 
     Raises:
         Refusal: ``unknown_workflow_run``.
@@ -166,25 +169,32 @@ def known_run(tx: Transaction, workflow_run_id: str) -> RunRow:
 
 
 def require_active(run: RunRow) -> None:
-    """Refuse what only an active run may do.
+    """Refuse work of a run that nobody executes.
 
     Raises:
-        Refusal: ``workflow_run_not_active`` for a queued or waiting run, else
-            ``workflow_run_finished``.
+        Refusal: ``workflow_run_finished`` or, while it is queued or waits,
+            ``workflow_run_not_active``.
     """
-    if run.state in ("queued", "waiting"):
-        raise Refusal(RefusalCode.WORKFLOW_RUN_NOT_ACTIVE)
-    if run.state != "active":
+    if run.finished_at is not None:
         raise Refusal(RefusalCode.WORKFLOW_RUN_FINISHED)
+    if run.state != "active":
+        raise Refusal(RefusalCode.WORKFLOW_RUN_NOT_ACTIVE)
 
 
-def _reading(tx: Transaction, workflow_run_id: str, state: str) -> Any:
-    runs, waits_for = entered_by(tx, workflow_run_id) if state == "completed" else ((), None)
+def _started(entered: Entered) -> Any:
+    return encode(
+        WorkflowRunsStarted(
+            workflow_run_ids=entered.workflow_run_ids, input_request_id=entered.input_request_id
+        )
+    )
+
+
+def _reading(workflow_run_id: str, state: str, entered: Entered) -> Any:
     return encode(
         WorkflowRunReading(
             workflow_run_id=workflow_run_id,
             state=WorkflowRunState(state),
-            next_workflow_run_ids=runs,
-            next_input_request_id=waits_for,
+            next_workflow_run_ids=entered.workflow_run_ids,
+            next_input_request_id=entered.input_request_id,
         )
     )

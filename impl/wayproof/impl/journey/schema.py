@@ -8,8 +8,6 @@ journey carries in ``due_at`` a moment before which no sweep can find anything t
 
 from typing import Final
 
-from wayproof.impl.journey.stage_tables import STAGES
-
 APPLICATION_ID: Final = 0x57505246
 """``WPRF`` in the header of every store file, so that a foreign file is recognised."""
 
@@ -193,6 +191,121 @@ _INDEXES: Final = (
     " WHERE idempotency = 'authoritative'",
 )
 
+# Stages behind the first: what is queued, what waits, and the outbox between them.
+
+_RUNS_OF_SEVERAL_STAGES: Final = """
+CREATE TABLE new_workflow_runs (
+    journey INTEGER NOT NULL REFERENCES journeys,
+    workflow_run_id TEXT NOT NULL,
+    parent_workflow_run_id TEXT,
+    workflow_id TEXT,
+    purpose TEXT NOT NULL,
+    stage_id TEXT NOT NULL,
+    sequence_position INTEGER NOT NULL,
+    member_ordinal INTEGER NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('queued', 'active', 'waiting', 'completed', 'failed',
+        'stopped', 'quarantined')),
+    superseded INTEGER NOT NULL DEFAULT 0
+        CHECK (superseded = 0 OR superseded = 1 AND state = 'failed'),
+    pending_input_request_id TEXT,
+    chosen_option_id TEXT,
+    entered_by TEXT,
+    dispatch_ordinal INTEGER,
+    created_at INTEGER NOT NULL,
+    started_at INTEGER,
+    finished_at INTEGER,
+    PRIMARY KEY (journey, workflow_run_id),
+    FOREIGN KEY (journey, parent_workflow_run_id) REFERENCES workflow_runs,
+    CHECK ((state IN ('queued', 'active', 'waiting')) = (finished_at IS NULL)),
+    CHECK ((state = 'waiting') = (pending_input_request_id IS NOT NULL)),
+    CHECK (state != 'queued' OR dispatch_ordinal IS NOT NULL),
+    CHECK (started_at IS NOT NULL OR state IN ('queued', 'stopped', 'quarantined')),
+    CHECK (workflow_id IS NOT NULL OR state NOT IN ('queued', 'active', 'failed')),
+    CHECK (chosen_option_id IS NULL OR workflow_id IS NULL AND state = 'completed')
+) STRICT, WITHOUT ROWID
+"""
+
+_DISPATCH_INTENTS: Final = """
+CREATE TABLE dispatch_intents (
+    journey INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL,
+    workflow_run_id TEXT NOT NULL,
+    cause TEXT NOT NULL CHECK (cause IN ('start', 'resume')),
+    input_request_id TEXT,
+    state TEXT NOT NULL CHECK (state IN ('recorded', 'acknowledged', 'claimed', 'suppressed')),
+    created_at INTEGER NOT NULL,
+    created_version INTEGER NOT NULL,
+    PRIMARY KEY (journey, ordinal),
+    FOREIGN KEY (journey, workflow_run_id) REFERENCES workflow_runs,
+    CHECK ((cause = 'resume') = (input_request_id IS NOT NULL))
+) STRICT, WITHOUT ROWID
+"""
+
+_INPUT_REQUESTS: Final = """
+CREATE TABLE input_requests (
+    journey INTEGER NOT NULL,
+    workflow_run_id TEXT NOT NULL,
+    input_request_id TEXT NOT NULL,
+    option_id TEXT,
+    answered_at INTEGER,
+    PRIMARY KEY (journey, workflow_run_id, input_request_id),
+    FOREIGN KEY (journey, workflow_run_id) REFERENCES workflow_runs,
+    CHECK (option_id IS NULL OR answered_at IS NOT NULL)
+) STRICT, WITHOUT ROWID
+"""
+
+_ROUTE_CHOICES: Final = """
+CREATE TABLE route_choices (
+    journey INTEGER NOT NULL REFERENCES journeys,
+    transition_id TEXT NOT NULL,
+    option_id TEXT NOT NULL,
+    PRIMARY KEY (journey, transition_id)
+) STRICT, WITHOUT ROWID
+"""
+
+_SEVERAL_STAGES: Final = (
+    _RUNS_OF_SEVERAL_STAGES,
+    "INSERT INTO new_workflow_runs (journey, workflow_run_id, parent_workflow_run_id, workflow_id,"
+    " purpose, stage_id, sequence_position, member_ordinal, state, superseded, entered_by,"
+    " created_at, started_at, finished_at)"
+    " SELECT journey, workflow_run_id, parent_workflow_run_id, workflow_id, purpose, stage_id,"
+    " sequence_position, member_ordinal, state, superseded,"
+    " CASE purpose WHEN 'entry' THEN '' END, started_at, started_at, finished_at"
+    " FROM workflow_runs",
+    "DROP TABLE workflow_runs",
+    "ALTER TABLE new_workflow_runs RENAME TO workflow_runs",
+    "CREATE INDEX unfinished_runs ON workflow_runs (journey) WHERE finished_at IS NULL",
+    "CREATE INDEX stage_runs ON workflow_runs"
+    " (journey, entered_by, sequence_position, member_ordinal) WHERE entered_by IS NOT NULL",
+    *(
+        f"ALTER TABLE journeys ADD COLUMN {column} INTEGER NOT NULL DEFAULT 0 CHECK ({column} >= 0)"
+        for column in (
+            "unfinished_runs",
+            "stage_unfinished_runs",
+            "stage_unrepaired_failures",
+            "dispatch_intents",
+        )
+    ),
+    "ALTER TABLE journeys ADD COLUMN stage_position INTEGER",
+    "ALTER TABLE journeys ADD COLUMN stage_option TEXT",
+    # Until now every run was one of the entry stage.
+    "UPDATE journeys SET unfinished_runs = active_runs, stage_unfinished_runs = active_runs,"
+    " stage_unrepaired_failures = unrepaired_failures, stage_position = entry_position"
+    " WHERE started_at IS NOT NULL",
+    _DISPATCH_INTENTS,
+    "CREATE INDEX open_intents ON dispatch_intents (journey, ordinal)"
+    " WHERE state IN ('recorded', 'acknowledged')",
+    _INPUT_REQUESTS,
+    _ROUTE_CHOICES,
+    "INSERT INTO route_choices (journey, transition_id, option_id)"
+    " SELECT journey, choice.value ->> 'transition_id', choice.value ->> 'option_id'"
+    " FROM starts, json_each(request, '$.route_choices') AS choice",
+    # What was answered without the field that these replies have now is answered with it again.
+    "UPDATE operations SET answer = json_object('input_request_id', NULL,"
+    " 'workflow_run_ids', json_extract(answer, '$.workflow_run_ids'))"
+    " WHERE operation = 'StartWorkflowRunRequest'",
+)
+
 MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     (
         _DEFINITIONS,
@@ -204,6 +317,6 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         _DISCREPANCIES,
         *_INDEXES,
     ),
-    STAGES,
+    _SEVERAL_STAGES,
 )
 """The statements that lead from version n to n + 1, for each n from 0."""

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from wayproof.impl.journey import (
     dispatch,
+    inputs,
     leases,
     lifecycle,
     observation,
@@ -38,11 +39,11 @@ _HANDLERS: Final[dict[str, Callable[..., Any]]] = {
     "claim_lease": leases.claim_lease,
     "heartbeat": leases.heartbeat,
     "begin_journey": runs.begin_journey,
-    "list_dispatch_intents": observation.list_dispatch_intents,
+    "list_dispatch_intents": dispatch.list_dispatch_intents,
     "acknowledge_dispatch": dispatch.acknowledge_dispatch,
     "claim_dispatched_run": dispatch.claim_dispatched_run,
-    "request_input": dispatch.request_input,
-    "submit_input": dispatch.submit_input,
+    "request_input": inputs.request_input,
+    "submit_input": inputs.submit_input,
     "start_workflow_run": runs.start_workflow_run,
     "finish_workflow_run": runs.finish_workflow_run,
     "claim_attempt": runs.claim_attempt,

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from wayproof.impl.journey.identities import new_journey_id
 from wayproof.impl.journey.replies import Answered, Refused, Reply
-from wayproof.impl.journey.stages import Stages
+from wayproof.impl.journey.stages import offered_options
 from wayproof.impl.journey.transaction import scope_of
 from wayproof.spec.journey.constraints import to_milliseconds
 from wayproof.spec.journey.definitions import (
@@ -104,6 +104,10 @@ class Starts:
                 "request": canonical_json(encode(request)).decode(),
             },
         )
+        self._connection.executemany(
+            "INSERT INTO route_choices (journey, transition_id, option_id) VALUES (?, ?, ?)",
+            [(journey, each.transition_id, each.option_id) for each in request.route_choices],
+        )
         return _started(journey_id, digest, 1)
 
     def _resolve_now(self, sequence_id: str) -> tuple[ResolvedDefinition | None, str | None]:
@@ -157,11 +161,8 @@ def _entry_position(definition: ResolvedDefinition, entry: EntryReference) -> in
 
 
 def _require_routes(definition: ResolvedDefinition, choices: tuple[RouteChoice, ...]) -> None:
-    stages = Stages(definition)
-    allowed = {
-        transition.id: stages.options(transition.id) for transition in definition.transitions
-    }
+    offered = offered_options(definition)
     for choice in choices:
         # pop: no transition is chosen twice.
-        if choice.option_id not in allowed.pop(choice.transition_id, ()):
+        if choice.option_id not in offered.pop(choice.transition_id, ()):
             raise Refusal(RefusalCode.INVALID_ROUTE_CHOICE)
