@@ -23,8 +23,9 @@ from wayproof.conformance.protocol.backend import Answer, Refused, Reply, World,
 from wayproof.conformance.protocol.sqlite_backend import SqliteBackend
 from wayproof.conformance.run.names import Names
 from wayproof.conformance.vectors.changes import state_digest
-from wayproof.spec.journey.definitions import Registry, resolve_definition
+from wayproof.spec.journey.definitions import resolve_definition
 from wayproof.spec.journey.digests import canonical_json, definition_digest, digest_of, request_hash
+from wayproof.spec.journey.registries import decode_registry
 from wayproof.spec.journey.requests import JourneyStartRequest
 from wayproof.spec.journey.validation import decode_record
 
@@ -243,7 +244,7 @@ def test_the_example_of_canonical_json() -> None:
 
 def test_the_examples_of_the_definition_digest_and_the_request_hash() -> None:
     registry, view, digest = blocks("The definition digest")
-    definition = resolve_definition(decode_record(Registry, json.loads(registry)), "shop")
+    definition = resolve_definition(decode_registry(json.loads(registry)), "shop")
     assert definition is not None
     assert definition_digest(definition) == digest == digest_of(json.loads(view))
     assert rfc8785.dumps(json.loads(view)).decode() == view

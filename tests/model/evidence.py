@@ -200,6 +200,9 @@ def told_of_worlds() -> Iterator[Played]:
     for good in islice(created, 3):
         for spoiled in spoiled_starts(good.arguments):
             yield Simulation(good.before, good.now, decode).call("start", spoiled)
+        stranger = {**good.arguments["access"], "owner_id": "nobody"}
+        cancel = {"access": stranger, "journey_id": good.answer.journey_id}
+        yield Simulation(good.after, good.now, decode).call("cancel", cancel)
 
 
 def spoiled_starts(good: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -8,12 +8,13 @@ from wayproof.model.journey.simulate import Simulation
 from wayproof.model.journey.world import World
 from wayproof.spec.journey.definitions import Registry
 from wayproof.spec.journey.refusals import RefusalCode
-from wayproof.spec.journey.validation import decode, decode_record
+from wayproof.spec.journey.registries import decode_registry
+from wayproof.spec.journey.validation import decode
 from wayproof.spec.journey.vocabulary import POLICY_CAPABILITIES
 
 
 def _simulation() -> Simulation:
-    registry = decode_record(Registry, REGISTRY)
+    registry = decode_registry(REGISTRY)
     return Simulation(World(registry=registry, capabilities=POLICY_CAPABILITIES), NOON, decode)
 
 

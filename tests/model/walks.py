@@ -12,9 +12,9 @@ from typing import Any, Final
 from wayproof.model.journey.simulate import Played, Simulation
 from wayproof.model.journey.world import Journey, World
 from wayproof.spec.journey.constraints import format_moment, from_milliseconds
-from wayproof.spec.journey.definitions import Registry
 from wayproof.spec.journey.operations import OPERATIONS
-from wayproof.spec.journey.validation import decode, decode_record
+from wayproof.spec.journey.registries import decode_registry
+from wayproof.spec.journey.validation import decode
 from wayproof.spec.journey.vocabulary import POLICY_CAPABILITIES, Capability, LifecycleState
 
 SECOND: Final = 1000
@@ -28,7 +28,12 @@ REGISTRY: Final[dict[str, Any]] = {
         {"id": "Designer", "dependencies": ["Palette", "Fonts"]},
     ],
     "entrypoints": [
-        {"id": "styled_entry", "sequence": "styled", "transition": "style"},
+        {
+            "id": "styled_entry",
+            "sequence": "styled",
+            "transition": "style",
+            "accepts_initial_message": True,
+        },
         {"id": "plain_entry", "sequence": "plain"},
         {"id": "long_entry", "sequence": "long"},
         {"id": "staged_entry", "sequence": "staged"},
@@ -104,9 +109,7 @@ class Walk:
             advertised.add(Capability.DURABLE_DISPATCH)
         if number % 5 == 2:
             advertised.discard(Capability.SHARED_TOKEN_RESERVATION)
-        world = World(
-            registry=decode_record(Registry, REGISTRY), capabilities=frozenset(advertised)
-        )
+        world = World(registry=decode_registry(REGISTRY), capabilities=frozenset(advertised))
         self.simulation = Simulation(world, NOON, decode)
         self.starts: list[dict[str, Any]] = []
         self.access: dict[str, dict[str, Any]] = {}
@@ -130,7 +133,8 @@ class Walk:
         if chance < 0.08:
             return simulation.restart()
         if chance < 0.085:
-            return simulation.reconfigure(decode_record(Registry, self.edited()))
+            edited = self.edited()
+            return simulation.reconfigure(decode_registry(edited), edited)
         recent = simulation.world.journeys[-2:]
         going_on = [journey for journey in recent if journey.state.lifecycle in GOING_ON]
         if not recent or chance < (0.12 if going_on else 0.35):
@@ -164,8 +168,16 @@ class Walk:
     def edited(self) -> dict[str, Any]:
         """The registry, changed in a place that one sequence depends on."""
         registry = deepcopy(REGISTRY)
-        registry["workflow_sequences"][0]["steps"][0]["workflows"] = ["Builder", "Writer"]
-        return registry if self.random.random() < 0.5 else REGISTRY
+        chance = self.random.random()
+        if chance < 0.3:
+            registry["workflow_sequences"][0]["steps"][0]["workflows"] = ["Builder", "Writer"]
+        elif chance < 0.6:
+            steps = [{"workflows": ["Writer"]}]
+            registry["overlays"] = [{"workflow_sequences": [{"id": "plain", "steps": steps}]}]
+        elif chance < 0.8:
+            registry["meta"] = {"by": "nobody"}
+            registry["transitions"][0]["options"][0]["ui"] = {"colour": ["red", None, 1.5]}
+        return registry
 
     def start(self) -> Played:
         """A start: new, repeated, changed, foreign or malformed."""
@@ -244,8 +256,9 @@ class Walk:
             ]
         if random.random() < 0.2:
             arguments["initial_message"] = "Build me a shop."
-        if random.random() < 0.2:
-            arguments["semantic_references"] = [{"role": "semantic_graph", "reference": "sha:1"}]
+        if random.random() < 0.2 or entry["kind"] == "stage":
+            role = random.choice(("semantic_graph", "refinement_patch", "refinement_patch"))
+            arguments["semantic_references"] = [{"role": role, "reference": "sha:1"}]
         return arguments
 
     def somebody(self) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from tests.model.faults import (
 
 from wayproof.model.journey.properties.contract import WorldStep
 from wayproof.model.journey.state import Run, State
+from wayproof.spec.journey.definitions import Registry
 from wayproof.spec.journey.refusals import RefusalCode
 from wayproof.spec.journey.vocabulary import LifecycleState
 
@@ -79,6 +80,11 @@ _incapable = (
     told({"missing": ["bounded_only_v1"]}),
 )
 
+
+def _other_registry(step: WorldStep) -> WorldStep:
+    return replace(step, after=replace(step.after, registry=Registry()))
+
+
 WORLD_FAULTS: Final[dict[str, tuple[WorldFault, ...]]] = {
     # access
     "access_is_needed": (let_through, turned_away(RefusalCode.JOURNEY_NOT_FOUND)),
@@ -120,6 +126,8 @@ WORLD_FAULTS: Final[dict[str, tuple[WorldFault, ...]]] = {
     "every_part_of_the_view_counts": _mispinned,
     "nothing_beside_the_view_counts": _mispinned,
     "order_of_declarations_does_not_count": _mispinned,
+    "overlays_count": _mispinned,
+    "presentation_does_not_count": (_other_registry,),
     "edits_leave_journeys_alone": (_repinned, forgotten),
     "journey_follows_what_it_pinned": (answered(definition_digest="sha256:0"), _other_runs),
     "semantic_references_do_not_count": _mispinned,
@@ -179,6 +187,8 @@ WORLD_FAULTS: Final[dict[str, tuple[WorldFault, ...]]] = {
         created_anyway,
     ),
     "entry_of_another_sequence_is_refused": (let_through, created_anyway),
+    "stage_is_entered_by_a_refinement_only": (let_through, created_anyway),
+    "unwelcome_message_is_refused": (let_through, created_anyway),
     "refused_start_leaves_nothing": (created_anyway,),
     "started_journey_survives_restart": (forgotten, _moved),
     "started_journey_is_pending": (_moved, *_not_started),

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from tests.spec.malformations import Path, at, base_of, pointer_of, walk, with_value
 from tests.spec.samples import good_request
 
-from wayproof.spec.journey.definitions import Registry, resolve_definition
+from wayproof.spec.journey.definitions import resolve_definition
 from wayproof.spec.journey.digests import canonical_json, definition_digest, digest_of, request_hash
 from wayproof.spec.journey.encoding import encode
+from wayproof.spec.journey.registries import decode_registry
 from wayproof.spec.journey.requests import JourneyStartRequest
-from wayproof.spec.journey.validation import decode, decode_record
+from wayproof.spec.journey.validation import decode
 
 # Canonical JSON
 
@@ -92,28 +93,29 @@ REGISTRY: dict[str, Any] = {
 }
 
 CLOSED_VIEW = (
-    b'{"entrypoints":[{"id":"styled_entry","sequence":"styled","transition":"style"}],'
+    b'{"entrypoints":[{"accepts_initial_message":false,"id":"styled_entry","sequence":"styled",'
+    b'"transition":"style"}],'
     b'"sequence":{"id":"styled","steps":[{"transition":null,"workflows":["Builder"]}]},'
     b'"transitions":[{"id":"style","options":['
     b'{"context_variables":[],"id":"plain","route_to":null,"sequence":null},'
     b'{"context_variables":[{"name":"look","value":"fancy"}],"id":"fancy","route_to":null,'
     b'"sequence":"styled"}],"route_to":null,"transition_type":"user_choice_context"}],'
-    b'"workflows":[{"dependencies":["Designer"],"id":"Builder"}]}'
+    b'"workflows":[{"dependencies":["Designer"],"id":"Builder","startup_mode":null}]}'
 )
 """Written by hand from the registry above."""
 
-DEFINITION_DIGEST = "sha256:b2263f391bf0ccf444624295c18980d85b9ce7e7fc645a49a4cbe8bd94bf1586"
+DEFINITION_DIGEST = "sha256:396331045efcd2ed8531db16f960b6a367e115b0796ab384186ae1e01a4b44b9"
 """sha256sum of the closed view."""
 
 
 def version_of(registry: dict[str, Any]) -> str:
-    definition = resolve_definition(decode_record(Registry, registry), "styled")
+    definition = resolve_definition(decode_registry(registry), "styled")
     assert definition is not None
     return definition_digest(definition)
 
 
 def test_the_digest_of_a_definition_is_that_of_its_closed_view() -> None:
-    definition = resolve_definition(decode_record(Registry, REGISTRY), "styled")
+    definition = resolve_definition(decode_registry(REGISTRY), "styled")
     assert canonical_json(encode(definition)) == CLOSED_VIEW
     assert version_of(REGISTRY) == DEFINITION_DIGEST
 
@@ -135,6 +137,8 @@ def test_the_digest_of_a_definition_is_that_of_its_closed_view() -> None:
         (("workflows", 0, "dependencies"), []),
         (("workflows", 0, "dependencies"), ["Designer", "Unrelated"]),
         (("entrypoints", 0, "id"), "entry"),
+        (("entrypoints", 0, "accepts_initial_message"), True),
+        (("workflows", 0, "startup_mode"), "automatic"),
         (("entrypoints", 0, "transition"), None),
         (("entrypoints", 0, "transition"), "unrelated"),
         (("entrypoints", 1, "sequence"), "styled"),
@@ -166,12 +170,12 @@ def test_a_change_of_anything_else_and_the_order_of_declarations_do_not(
 
 
 def test_an_unknown_sequence_has_no_definition() -> None:
-    assert resolve_definition(decode_record(Registry, REGISTRY), "missing") is None
+    assert resolve_definition(decode_registry(REGISTRY), "missing") is None
 
 
 # The request
 
-REQUEST_HASH = "sha256:d9a7766cf738bcd6f60261de75f790697b2decfdcda7299ed2bf4a7b9bef8d35"
+REQUEST_HASH = "sha256:cef670121a6fb9d6bed1d992458b9b655d059ed82a669d47736b39342557924e"
 """sha256sum of the covered inputs of the good start, under the definition above."""
 
 COVERED = {

@@ -31,7 +31,6 @@ from wayproof.model.journey.state import State, Terms
 from wayproof.model.journey.totals import OPEN
 from wayproof.model.journey.transition import Answered
 from wayproof.model.journey.world import FreshIds, World
-from wayproof.spec.journey.definitions import Registry
 from wayproof.spec.journey.records import (
     InputAccepted,
     InputRequested,
@@ -41,8 +40,9 @@ from wayproof.spec.journey.records import (
     WorkflowRunsStarted,
 )
 from wayproof.spec.journey.refusals import Refusal
+from wayproof.spec.journey.registries import decode_registry
 from wayproof.spec.journey.requests import Request
-from wayproof.spec.journey.validation import decode, decode_record
+from wayproof.spec.journey.validation import decode
 from wayproof.spec.journey.vocabulary import AccountingStatus, Capability, LifecycleState
 
 MODEL_CAPABILITIES = frozenset(
@@ -64,7 +64,7 @@ MODEL_CAPABILITIES = frozenset(
 def open_world(setting: Setting) -> World:
     """The empty world of a setting."""
     return World(
-        registry=decode_record(Registry, setting.registry),
+        registry=decode_registry(setting.registry),
         capabilities=frozenset(c for c in MODEL_CAPABILITIES if c not in setting.withheld),
     )
 
@@ -240,7 +240,7 @@ def take(moment: Moment, action: Action) -> Taken:
     if isinstance(action, Tick):
         after = _ticked(moment, action.to)
     elif isinstance(action, Reconfigure):
-        edited = decode_record(Registry, action.registry)
+        edited = decode_registry(action.registry)
         after = replace(moment, worlds=tuple(replace(w, registry=edited) for w in moment.worlds))
     return Taken(action=action, before=moment, after=after, branches=(), bound={})
 

@@ -1,5 +1,6 @@
 """Turn a story into a vector: play it, and write down what every allowed world agrees on."""
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, Literal
 
@@ -151,7 +152,9 @@ class _Recording:
                 return RestartStep(clauses=RESTART_CLAUSES, **self._state(taken.after))
             case Reconfigure(registry=registry):
                 shown = self._state(taken.after)
-                return ReconfigureStep(registry=registry, clauses=("definition-07",), **shown)
+                presents = '"ui"' in (text := json.dumps(registry)) or '"meta"' in text
+                clauses = ("definition-07", *(("definition-06",) if presents else ()))
+                return ReconfigureStep(registry=registry, clauses=clauses, **shown)
 
     def _first_told(self) -> int:
         lead = self.draft.focus - 1

@@ -1,7 +1,7 @@
 """The families of the registry: what an edit changes for a start, and what it never changes for a
 journey that is there."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from wayproof.conformance.generate.menus import Scope, start
@@ -95,9 +95,75 @@ def drafts() -> Iterator[Draft]:
     )
     for name, edit in irrelevant.items():
         yield _started_again(name, edit)
+    yield from _overlays(edited)
+    yield from _presented(edited)
 
 
-def _started_again(name: str, edit: Reconfigure) -> Draft:
+def _overlays(edited: Callable[..., Reconfigure]) -> Iterator[Draft]:
+    steps = [{"workflows": ["Aside"]}]
+    solo = {"workflow_sequences": [{"id": "solo", "steps": steps}]}
+    pair = {"workflow_sequences": [{"id": "pair", "steps": steps}]}
+    back = {"workflow_sequences": [s for s in REGISTRY["workflow_sequences"] if s["id"] == "solo"]}
+    style = {"transitions": [{"id": "style", "options": [{"id": "plain"}, {"id": "bold"}]}]}
+    entry = {"entrypoints": [{"id": "third_entry", "sequence": "solo"}]}
+    overlays: dict[str, list[dict[str, Any]]] = {
+        "its sequence": [solo],
+        "another sequence": [pair],
+        "its sequence, and then as it was": [solo, back],
+        "its transition": [style],
+        "one more of its entrypoints": [entry],
+        "nothing": [{}],
+    }
+    for name, laid in overlays.items():
+        yield _started_again(f"overlay of {name}", edited(overlays=laid), family="route")
+        yield draft(
+            "overlays",
+            f"what is started under an overlay of {name} begins with it",
+            edited(overlays=laid),
+            start(SOLO),
+            *BEGIN,
+            owned("list_workflow_runs"),
+            family="route",
+        )
+    yield draft(
+        "overlays",
+        "an entrypoint and an option that an overlay adds",
+        edited(overlays=[style, entry]),
+        start(SOLO, route_choices=[{"transition_id": "style", "option_id": "bold"}]),
+        start(SOLO, idempotency_key="key-2", entry={"kind": "entrypoint", "id": "third_entry"}),
+        start(
+            SOLO,
+            idempotency_key="key-3",
+            route_choices=[{"transition_id": "style", "option_id": "rich"}],
+        ),
+        family="route",
+    )
+
+
+def _presented(edited: Callable[..., Reconfigure]) -> Iterator[Draft]:
+    junk: dict[str, Any] = {
+        "label": "Draft \u2728",
+        "icons": [None, True, 1.5, {"deep": {"er": []}}],
+    }
+    presented = {
+        name: [{**part, "ui": junk, "meta": {"by": "nobody"}} for part in declared]
+        for name, declared in ALL.registry.items()
+    }
+    presented["transitions"] = [
+        {**t, "options": [{**o, "ui": junk} for o in t.get("options", ())]}
+        if t.get("options")
+        else t
+        for t in presented["transitions"]
+    ]
+    for name, edit in {
+        "what only presents, everywhere": edited(**presented, ui=junk, meta=[]),
+        "what only presents, of the registry": edited(meta={"pack": 3}),
+        "its name and version": edited(pack_name="pack-1", version=3),
+    }.items():
+        yield _started_again(name, edit, family="route")
+
+
+def _started_again(name: str, edit: Reconfigure, family: str = "idempotency") -> Draft:
     return draft(
         "registry",
         f"start again after an edit of {name}",
@@ -105,5 +171,5 @@ def _started_again(name: str, edit: Reconfigure) -> Draft:
         edit,
         start(SOLO),
         start(SOLO, idempotency_key="key-2"),
-        family="idempotency",
+        family=family,
     )

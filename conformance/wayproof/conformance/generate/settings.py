@@ -59,7 +59,12 @@ REGISTRY: Final[dict[str, Any]] = {
         ),
     ],
     "entrypoints": [
-        {"id": "solo_entry", "sequence": "solo", "transition": "style"},
+        {
+            "id": "solo_entry",
+            "sequence": "solo",
+            "transition": "style",
+            "accepts_initial_message": True,
+        },
         {"id": "solo_side_entry", "sequence": "solo"},
         {"id": "pair_entry", "sequence": "pair"},
         {"id": "chain_entry", "sequence": "chain"},

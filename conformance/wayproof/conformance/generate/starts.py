@@ -48,6 +48,16 @@ CHANGED_POLICIES: Final[dict[str, dict[str, Any]]] = {
 }
 """Each field of the policy that may change, changed."""
 
+REFINES: Final = {"role": "refinement_patch", "reference": "sha256:bbbb"}
+REFINING: Final[dict[str, Any]] = {"semantic_references": [REFINES]}
+"""What makes a start a refinement."""
+
+
+def stage(stage_id: str) -> dict[str, str]:
+    """The entry by a stage."""
+    return {"kind": "stage", "id": stage_id}
+
+
 CHANGED_REQUESTS: Final[dict[str, dict[str, Any]]] = {
     "sequence": {
         "workflow_sequence_id": "pair",
@@ -225,14 +235,20 @@ def _entries() -> Iterator[Draft]:
         "an unknown sequence": {"workflow_sequence_id": "nowhere"},
         "an unknown entrypoint": {"entry": {"kind": "entrypoint", "id": "nowhere"}},
         "an entrypoint of another sequence": {"entry": {"kind": "entrypoint", "id": "pair_entry"}},
-        "a stage of another sequence": {"entry": {"kind": "stage", "id": "Check+Build"}},
-        "a workflow that is no stage": {"entry": {"kind": "stage", "id": "Build"}},
-        "an entrypoint named as a stage": {"entry": {"kind": "stage", "id": "solo_entry"}},
+        "a stage of another sequence": {**REFINING, "entry": stage("Check+Build")},
+        "a workflow that is no stage": {**REFINING, "entry": stage("Build")},
+        "an entrypoint named as a stage": {**REFINING, "entry": stage("solo_entry")},
+        "a stage, refining nothing": {"entry": stage("Draft")},
+        "a stage, with another reference": {
+            "entry": stage("Draft"),
+            "semantic_references": [{**REFINES, "role": "artifact_revision"}],
+        },
         "a stage named as an entrypoint": {"entry": {"kind": "entrypoint", "id": "Draft"}},
         "a sequence named as an entrypoint": {"entry": {"kind": "entrypoint", "id": "solo"}},
         "one of several parallel workflows as the stage": {
+            **REFINING,
             "workflow_sequence_id": "pair",
-            "entry": {"kind": "stage", "id": "Build"},
+            "entry": stage("Build"),
         },
         "an entrypoint of a sequence that has none": {
             "workflow_sequence_id": "bare",
@@ -249,16 +265,40 @@ def _entries() -> Iterator[Draft]:
         )
     right: dict[str, dict[str, Any]] = {
         "the other entrypoint": {"entry": {"kind": "entrypoint", "id": "solo_side_entry"}},
-        "the entry stage": {"entry": {"kind": "stage", "id": "Draft"}},
+        "the entry stage, refining": {**REFINING, "entry": stage("Draft")},
+        "an entrypoint, refining": REFINING,
         "the stage of a sequence that has no entrypoint": {
+            **REFINING,
             "workflow_sequence_id": "bare",
-            "entry": {"kind": "stage", "id": "Aside"},
+            "entry": stage("Aside"),
         },
         "the stage of parallel members": {
+            **REFINING,
             "workflow_sequence_id": "pair",
-            "entry": {"kind": "stage", "id": "Check+Build"},
+            "entry": stage("Check+Build"),
         },
     }
+    side = {"kind": "entrypoint", "id": "solo_side_entry"}
+    unwelcome: dict[str, dict[str, Any]] = {
+        "an entrypoint that accepts none": {"entry": side},
+        "a stage": {**REFINING, "entry": stage("Draft")},
+        "a stage, which refines nothing": {"entry": stage("Draft")},
+        "an entrypoint of another sequence": {"entry": {"kind": "entrypoint", "id": "pair_entry"}},
+        "an entrypoint that accepts none, and a wrong choice": {
+            "entry": side,
+            "route_choices": [{"transition_id": "style", "option_id": "foreign"}],
+        },
+    }
+    for name, changes in unwelcome.items():
+        for message in ("build me a shop", ""):
+            yield draft(
+                "message",
+                f"an initial message at {name}" + ("" if message else ", empty"),
+                start(SOLO, initial_message=message, **changes),
+                start(SOLO, initial_message=None, **changes),
+                start(SOLO, initial_message=message),
+                family="route",
+            )
     for name, changes in right.items():
         yield draft("entry", f"start with {name}", start(SOLO, **changes), family="route")
     yield draft(
@@ -339,7 +379,7 @@ def _capabilities() -> Iterator[Draft]:
     yield draft(
         "capability",
         "start of chain at its last stage, which needs durable dispatch",
-        start(Scope(sequence="chain"), entry={"kind": "stage", "id": "Build"}),
+        start(Scope(sequence="chain"), entry=stage("Build"), **REFINING),
         family="lifecycle",
         within=withheld("durable_dispatch"),
     )

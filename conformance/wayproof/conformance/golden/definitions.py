@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from wayproof.conformance.golden.cases import Case, entry
 from wayproof.conformance.vectors.changes import apply_changes
-from wayproof.spec.journey.definitions import Registry, resolve_definition
+from wayproof.spec.journey.definitions import resolve_definition
 from wayproof.spec.journey.digests import canonical_json, definition_digest
 from wayproof.spec.journey.encoding import encode
-from wayproof.spec.journey.validation import decode_record
+from wayproof.spec.journey.registries import decode_registry
 
 SEQUENCE: Final = "shop"
 
@@ -115,7 +115,7 @@ def definition_entries() -> Iterator[dict[str, Any]]:
 
 
 def _entry(case: Case) -> dict[str, Any]:
-    view = resolve_definition(decode_record(Registry, json.loads(case.text)), SEQUENCE)
+    view = resolve_definition(decode_registry(json.loads(case.text)), SEQUENCE)
     if view is None:
         raise LookupError(f"the registry of {case.name} has no {SEQUENCE}")
     canonical = canonical_json(encode(view))

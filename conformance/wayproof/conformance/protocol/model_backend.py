@@ -16,9 +16,9 @@ from wayproof.conformance.protocol.backend import (
     WorldSetup,
 )
 from wayproof.model.journey import world as model_world
-from wayproof.spec.journey.definitions import Registry
 from wayproof.spec.journey.refusals import Refusal
-from wayproof.spec.journey.validation import decode, decode_record, detail_of, encode
+from wayproof.spec.journey.registries import decode_registry
+from wayproof.spec.journey.validation import decode, detail_of, encode
 from wayproof.spec.journey.vocabulary import POLICY_CAPABILITIES, Capability
 
 CAPABILITIES: Final = tuple(
@@ -71,7 +71,7 @@ class ModelWorld:
 
     def reconfigure(self, registry: Mapping[str, JsonValue]) -> None:
         """Replace the registry."""
-        self.world = replace(self.world, registry=decode_record(Registry, registry))
+        self.world = replace(self.world, registry=decode_registry(registry))
 
     def restart(self) -> None:
         """Go through bytes, as a store would: nothing may hang on the identity of an object."""
@@ -101,7 +101,7 @@ class ModelBackend:
     def open(self, name: str, setup: WorldSetup) -> ModelWorld:
         """Open a new, empty namespace."""
         world = self._source.World(
-            registry=decode_record(Registry, setup.registry),
+            registry=decode_registry(setup.registry),
             capabilities=frozenset(CAPABILITIES) - set(setup.withheld_capabilities),
         )
         return ModelWorld(world, setup.now, self._numbers, self._source)

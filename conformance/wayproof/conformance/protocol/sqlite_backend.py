@@ -19,8 +19,7 @@ from wayproof.conformance.protocol.backend import (
 )
 from wayproof.conformance.protocol.load import Synchronous
 from wayproof.impl import journey
-from wayproof.spec.journey.definitions import Registry
-from wayproof.spec.journey.validation import decode_record
+from wayproof.spec.journey.registries import decode_registry
 
 
 class SqliteBackend:
@@ -76,7 +75,7 @@ class SqliteWorld:
     def __init__(self, backend: SqliteBackend, name: str, setup: WorldSetup) -> None:
         self._backend = backend
         self._name = name
-        self._registry = decode_record(Registry, setup.registry)
+        self._registry = decode_registry(setup.registry)
         self._capabilities = frozenset(backend.package.ADVERTISED) - set(
             setup.withheld_capabilities
         )
@@ -103,7 +102,7 @@ class SqliteWorld:
 
     def reconfigure(self, registry: Mapping[str, JsonValue]) -> None:
         """Replace the registry."""
-        self._registry = decode_record(Registry, registry)
+        self._registry = decode_registry(registry)
         self._service = self._open_service()
 
     def restart(self) -> None:

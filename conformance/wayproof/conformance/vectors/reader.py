@@ -33,10 +33,9 @@ from wayproof.conformance.vectors.names import NUMBER, referenced
 from wayproof.conformance.vectors.schema import vector_adapter
 from wayproof.conformance.vectors.writer import vector_line
 from wayproof.spec.journey.constraints import parse_moment, to_milliseconds
-from wayproof.spec.journey.definitions import Registry
 from wayproof.spec.journey.digests import canonical_json, digest_of
 from wayproof.spec.journey.refusals import Refusal
-from wayproof.spec.journey.validation import decode_record
+from wayproof.spec.journey.registries import decode_registry
 
 _PROBLEMS: Final = {
     "missing": "missing",
@@ -206,7 +205,7 @@ def _check_story(vector: Vector) -> None:
 
 def _check_registry(registry: Mapping[str, JsonValue], place: str) -> None:
     try:
-        decode_record(Registry, registry)
+        decode_registry(registry)
     except Refusal as refusal:
         pointer, problem = refusal.detail.get("pointer", ""), refusal.detail.get("problem", "")
         raise VectorProblem("bad_registry", problem, place + pointer) from None

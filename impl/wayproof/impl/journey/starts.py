@@ -18,7 +18,7 @@ from wayproof.spec.journey.definitions import (
 )
 from wayproof.spec.journey.digests import canonical_json, definition_digest, request_hash
 from wayproof.spec.journey.encoding import encode
-from wayproof.spec.journey.records import EntryReference, JourneyStarted, RouteChoice
+from wayproof.spec.journey.records import JourneyStarted, RouteChoice
 from wayproof.spec.journey.refusals import Refusal, RefusalCode
 from wayproof.spec.journey.requests import JourneyStartRequest
 from wayproof.spec.journey.vocabulary import COUNTER_POLICY_FIELDS, Capability
@@ -65,7 +65,8 @@ class Starts:
         if definition is None or digest is None:
             return Refused(code=RefusalCode.UNKNOWN_WORKFLOW_SEQUENCE)
         try:
-            entry_position = _entry_position(definition, request.entry)
+            entry_position = _entry_position(definition, request)
+            _require_message_supported(definition, request)
             _require_routes(definition, request.route_choices)
             self._require_capabilities(definition)
         except Refusal as refusal:
@@ -148,16 +149,28 @@ def _policy(request: JourneyStartRequest) -> dict[str, Any]:
     }
 
 
-def _entry_position(definition: ResolvedDefinition, entry: EntryReference) -> int:
-    """Where the sequence is entered: an entrypoint leads to its first step."""
+def _entry_position(definition: ResolvedDefinition, request: JourneyStartRequest) -> int:
+    """Where the sequence is entered: by an entrypoint at its first step, by a refinement at the
+    stage that it names."""
+    entry = request.entry
     if entry.kind == "entrypoint":
         if any(entrypoint.id == entry.id for entrypoint in definition.entrypoints):
             return 0
-    else:
+    elif any(each.role == "refinement_patch" for each in request.semantic_references):
         for position, step in enumerate(definition.sequence.steps):
             if step.stage_id == entry.id:
                 return position
     raise Refusal(RefusalCode.INVALID_ENTRY)
+
+
+def _require_message_supported(
+    definition: ResolvedDefinition, request: JourneyStartRequest
+) -> None:
+    if request.initial_message is None:
+        return
+    open_to_messages = {e.id for e in definition.entrypoints if e.accepts_initial_message}
+    if request.entry.kind != "entrypoint" or request.entry.id not in open_to_messages:
+        raise Refusal(RefusalCode.INITIAL_MESSAGE_UNSUPPORTED)
 
 
 def _require_routes(definition: ResolvedDefinition, choices: tuple[RouteChoice, ...]) -> None:

@@ -132,12 +132,12 @@ def sweep(world: World, now: int) -> Played:
     )
 
 
-def reconfigure(world: World, registry: Registry, now: int) -> Played:
-    """Replace the registry; journeys keep what they pinned."""
+def reconfigure(world: World, registry: Registry, now: int, written: Any = None) -> Played:
+    """Replace the registry; journeys keep what they pinned. ``written`` is the registry as it was
+    written, if that says more."""
     after = replace(world, registry=registry)
-    return Played(
-        step=_without_request("reconfigure", world, after, now, arguments=encode(registry))
-    )
+    arguments = encode(registry) if written is None else written
+    return Played(step=_without_request("reconfigure", world, after, now, arguments=arguments))
 
 
 @realises({"restart.kept": "lifecycle-18 start-08 policy-12"})
@@ -216,9 +216,9 @@ class Simulation:
         """Let everything that is due now take effect."""
         return self._keep(sweep(self.world, self.now))
 
-    def reconfigure(self, registry: Registry) -> Played:
-        """Edit the registry."""
-        return self._keep(reconfigure(self.world, registry, self.now))
+    def reconfigure(self, registry: Registry, written: Any = None) -> Played:
+        """Edit the registry; ``written`` is the JSON that it was read from."""
+        return self._keep(reconfigure(self.world, registry, self.now, written))
 
     def restart(self) -> Played:
         """Restart the process over its store."""

@@ -145,7 +145,8 @@ def refused(
 @realises(
     {
         "start.created": (
-            "start-09 identity-01 identity-02 definition-01 definition-02 "
+            "start-09 identity-01 identity-02 definition-01 definition-02 definition-05 "
+            "definition-06 "
             "definition-03 definition-04 definition-07 definition-08 route-05 policy-03 "
             "policy-13 access-02 access-03 idempotency-07 compiler-01 "
             "settle-01"
@@ -153,7 +154,8 @@ def refused(
         "start.replayed": "idempotency-01 idempotency-02 idempotency-03 idempotency-08",
         "start.idempotency_conflict": "idempotency-04 idempotency-05 idempotency-06",
         "start.unknown_workflow_sequence": "start-03 start-07",
-        "start.invalid_entry": "start-03 start-04 start-07",
+        "start.invalid_entry": "start-03 start-04 start-05 start-07",
+        "start.initial_message_unsupported": "start-06 start-07",
         "start.invalid_route_choice": "route-01 route-02 route-03 route-04 start-07",
         "start.journey_execution_capability_unavailable": (
             "capability-02 capability-03 capability-04 capability-05 capability-06"
@@ -185,6 +187,8 @@ def start(
     position = entry_position(definition, request)
     if position is None:
         return refused(world, RefusalCode.INVALID_ENTRY)
+    if request.initial_message is not None and not accepts_message(definition, request):
+        return refused(world, RefusalCode.INITIAL_MESSAGE_UNSUPPORTED)
     if not all_choices_valid(definition, request):
         return refused(world, RefusalCode.INVALID_ROUTE_CHOICE)
     missing = required_capabilities(definition) - world.capabilities
@@ -237,14 +241,26 @@ def limits(policy: JourneyExecutionPolicy) -> tuple[int | None, ...]:
 def entry_position(
     definition: ResolvedDefinition, request: requests.JourneyStartRequest
 ) -> int | None:
-    """Index of the step at which the entry enters the sequence; None if it does not."""
+    """Index of the step at which the entry enters the sequence; None if it does not, or if it is
+    a stage and the start is no refinement of something."""
     if request.entry.kind == "entrypoint":
         known = any(entry.id == request.entry.id for entry in definition.entrypoints)
         return 0 if known else None
+    if not any(r.role == "refinement_patch" for r in request.semantic_references):
+        return None
     for position, declared in enumerate(definition.sequence.steps):
         if declared.stage_id == request.entry.id:
             return position
     return None
+
+
+def accepts_message(definition: ResolvedDefinition, request: requests.JourneyStartRequest) -> bool:
+    """Whether the entry is an entrypoint that takes an initial message."""
+    return request.entry.kind == "entrypoint" and any(
+        entry.accepts_initial_message
+        for entry in definition.entrypoints
+        if entry.id == request.entry.id
+    )
 
 
 def all_choices_valid(

@@ -4,8 +4,8 @@ Seed: "Illustrative Public Contract" and "Relationship To The Semantic Compiler"
 that of a sequence registry of version 3, reduced to what execution depends on.
 """
 
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from wayproof.spec.journey.constraints import MAXIMUM_IDENTIFIER, Identifier, Items, Reference
 from wayproof.spec.journey.records import STRICT
@@ -24,6 +24,7 @@ class WorkflowDeclaration:
     __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     id: Identifier
+    startup_mode: Identifier | None = None
     dependencies: Annotated[tuple[Identifier, ...], Items(64)] = ()
 
 
@@ -79,13 +80,15 @@ class TransitionDeclaration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntrypointDeclaration:
-    """One public way into a sequence, perhaps with a transition that may be chosen at start."""
+    """One public way into a sequence, perhaps with a transition that may be chosen at start, and
+    perhaps open to an initial message of the caller."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     id: Identifier
     sequence: Identifier
     transition: Identifier | None = None
+    accepts_initial_message: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,8 +123,9 @@ class SequenceDeclaration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Registry:
-    """Everything that a start may name. Ids are unique within each list."""
+class Overlay:
+    """Declarations that replace those of the same id, or are added. Ids are unique within each
+    list."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
@@ -142,6 +146,18 @@ class Registry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Registry(Overlay):
+    """Everything that a start may name, with the overlays that are applied to it, in order, before
+    a sequence is resolved. As it is written it may carry ``ui`` and ``meta`` members besides."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
+
+    pack_name: Identifier | None = None
+    version: Literal[3] | None = None
+    overlays: Annotated[tuple[Overlay, ...], Items(16)] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedDefinition:
     """The closed view of one sequence: all that execution of it can depend on, and no more."""
 
@@ -154,8 +170,9 @@ class ResolvedDefinition:
 
 
 def resolve_definition(registry: Registry, sequence_id: str) -> ResolvedDefinition | None:
-    """The closed view of a sequence: its steps, its entrypoints, the transitions that either
-    names and the workflows that it names, each list ordered by id; None if unknown."""
+    """The closed view of a sequence, overlays applied: its steps, its entrypoints, the transitions
+    that either names and the workflows that it names, each list ordered by id; None if unknown."""
+    registry = _overlaid(registry)
     sequence = next((s for s in registry.workflow_sequences if s.id == sequence_id), None)
     if sequence is None:
         return None
@@ -173,6 +190,34 @@ def resolve_definition(registry: Registry, sequence_id: str) -> ResolvedDefiniti
             sorted((w for w in registry.workflows if w.id in workflows), key=lambda w: w.id)
         ),
     )
+
+
+Declared = TypeVar(
+    "Declared",
+    WorkflowDeclaration,
+    EntrypointDeclaration,
+    TransitionDeclaration,
+    SequenceDeclaration,
+)
+
+
+def _overlaid(registry: Registry) -> Registry:
+    for overlay in registry.overlays:
+        registry = replace(
+            registry,
+            workflows=_replaced(registry.workflows, overlay.workflows),
+            entrypoints=_replaced(registry.entrypoints, overlay.entrypoints),
+            transitions=_replaced(registry.transitions, overlay.transitions),
+            workflow_sequences=_replaced(registry.workflow_sequences, overlay.workflow_sequences),
+        )
+    return registry
+
+
+def _replaced(
+    declared: tuple[Declared, ...], overlaid: tuple[Declared, ...]
+) -> tuple[Declared, ...]:
+    by_id = {each.id: each for each in declared + overlaid}
+    return tuple(by_id[name] for name in by_id)
 
 
 def required_capabilities(definition: ResolvedDefinition) -> frozenset[Capability]:

@@ -149,14 +149,15 @@ _CATALOGUE: Final[tuple[Operation, ...]] = (
         request=requests.JourneyStartRequest,
         reply=records.JourneyStarted,
         effects=(
-            "Resolve the sequence's closed view and compute definition digest and request hash "
-            "(an unknown sequence has the digest null).",
+            "Apply the registry's overlays in order, resolve the sequence's closed view, and "
+            "compute definition digest and request hash (an unknown sequence has the digest null).",
             "A known pair of creation scope and idempotency key answers the recorded reply if "
             "the hash is equal, else idempotency_conflict with {journey_id} as detail.",
             "The entry must name an entrypoint of this sequence, which enters its first stage, or "
-            "one of its stage ids. Every "
-            "route choice must name a transition of the closed view, one of its options, and an "
-            "option that names no sequence or this one; no transition is chosen twice.",
+            "one of its stage ids, and that only with a semantic reference of role "
+            "refinement_patch (else invalid_entry). An initial message needs an entrypoint that "
+            "accepts one. Every route choice must name a transition of the closed view, and one of "
+            "its options that it offers to this sequence; no transition is chosen twice.",
             "Required capabilities that are not advertised refuse it with {missing: [...]} as "
             "detail, in the order of the vocabulary.",
             "Persist the journey as pending, with a new opaque journey_id, the creation scope, "
@@ -168,6 +169,7 @@ _CATALOGUE: Final[tuple[Operation, ...]] = (
             R.IDEMPOTENCY_CONFLICT,
             R.UNKNOWN_WORKFLOW_SEQUENCE,
             R.INVALID_ENTRY,
+            R.INITIAL_MESSAGE_UNSUPPORTED,
             R.INVALID_ROUTE_CHOICE,
             R.CAPABILITY_UNAVAILABLE,
         ),

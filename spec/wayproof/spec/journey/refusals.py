@@ -17,6 +17,7 @@ A backend that could refuse one request for several reasons answers the first th
     ├── start               the request against the registry, and later choices likewise
     │   ├── unknown_workflow_sequence
     │   ├── invalid_entry
+    │   ├── initial_message_unsupported
     │   ├── invalid_route_choice
     │   └── journey_execution_capability_unavailable
     ├── reference           what the request names, and the token that it shows
@@ -83,7 +84,10 @@ class RefusalCode(StrEnum):
     UNKNOWN_WORKFLOW_SEQUENCE = "unknown_workflow_sequence"
     """The registry has no sequence of that id."""
     INVALID_ENTRY = "invalid_entry"
-    """The entry is no entrypoint and no stage of this sequence."""
+    """The entry is no entrypoint and no stage of this sequence, or it is a stage and the start no
+    refinement."""
+    INITIAL_MESSAGE_UNSUPPORTED = "initial_message_unsupported"
+    """The entry does not accept an initial message."""
     INVALID_ROUTE_CHOICE = "invalid_route_choice"
     """A choice names a transition or an option that this sequence does not offer, or a transition
     twice; or an input names an option where none is to be chosen, or none where one is."""

@@ -1,5 +1,6 @@
 """Contracts of the pinned definition: the content of the closed view, and nothing else."""
 
+from dataclasses import replace
 from typing import Any
 
 from wayproof.model.journey.properties.contract import WorldStep, world_contract
@@ -15,6 +16,7 @@ from wayproof.spec.journey.definitions import Registry
 from wayproof.spec.journey.encoding import encode
 from wayproof.spec.journey.records import JourneySnapshot, WorkflowRunsStarted
 from wayproof.spec.journey.requests import BeginJourneyRequest, SnapshotRequest
+from wayproof.spec.journey.validation import decode_record
 
 
 def _pins(step: WorldStep, view: dict[str, Any]) -> bool:
@@ -89,6 +91,40 @@ def order_of_declarations_does_not_count(step: WorldStep) -> bool | None:
         return None
     view = is_due_to_start(step)
     return None if view is None else _pins(step, view)
+
+
+@world_contract("definition-05")
+def overlays_count(step: WorldStep) -> bool | None:
+    """What an overlay changes of the sequence is pinned with it."""
+    registry = step.before.registry
+    view = is_due_to_start(step)
+    if view is None or view == closed_view(
+        replace(registry, overlays=()), step.arguments["workflow_sequence_id"]
+    ):
+        return None
+    return _pins(step, view)
+
+
+@world_contract("definition-06")
+def presentation_does_not_count(step: WorldStep) -> bool | None:
+    """What a registry carries only to be presented leaves every sequence as it is without it."""
+    if step.operation != "reconfigure" or step.arguments == (bare := without(step.arguments)):
+        return None
+    registry = step.after.registry
+    return all(
+        closed_view(registry, sequence["id"])
+        == closed_view(decode_record(Registry, bare), sequence["id"])
+        for sequence in bare["workflow_sequences"]
+    )
+
+
+def without(written: Any) -> Any:
+    """The same JSON without any ``ui`` or ``meta`` member."""
+    if isinstance(written, list):
+        return [without(part) for part in written]
+    if isinstance(written, dict):
+        return {k: without(v) for k, v in written.items() if k not in ("ui", "meta")}
+    return written
 
 
 def _is_edited(journey: Journey, registry: Registry) -> bool:

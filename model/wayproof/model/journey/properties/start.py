@@ -11,7 +11,10 @@ from wayproof.model.journey.properties.starting import (
     is_well_formed_start,
     known_journey,
     meets_entry,
+    message_is_welcome,
     only_fault,
+    overlaid,
+    refines,
     refused_as_malformed,
     refused_without_trace,
     scope_of,
@@ -19,6 +22,7 @@ from wayproof.model.journey.properties.starting import (
     view_of,
 )
 from wayproof.model.journey.state import State
+from wayproof.spec.journey.encoding import encode
 from wayproof.spec.journey.refusals import RefusalCode
 
 _NEEDED: Final = frozenset(
@@ -65,7 +69,8 @@ def unknown_sequence_or_entrypoint_is_refused(step: WorldStep) -> bool | None:
 
 
 def _is_declared(step: WorldStep, entrypoint_id: str) -> bool:
-    return any(known.id == entrypoint_id for known in step.before.registry.entrypoints)
+    declared = overlaid(encode(step.before.registry))["entrypoints"]
+    return any(known["id"] == entrypoint_id for known in declared)
 
 
 @world_contract("start-04")
@@ -78,6 +83,29 @@ def entry_of_another_sequence_is_refused(step: WorldStep) -> bool | None:
     if entry["kind"] == "entrypoint" and not _is_declared(step, entry["id"]):
         return None
     return refused_without_trace(step, RefusalCode.INVALID_ENTRY)
+
+
+@world_contract("start-05")
+def stage_is_entered_by_a_refinement_only(step: WorldStep) -> bool | None:
+    """A start that enters by a stage of the sequence, and refines nothing."""
+    view = meets_entry(step)
+    if view is None or not entry_belongs(view, step.arguments["entry"]):
+        return None
+    if step.arguments["entry"]["kind"] == "entrypoint" or refines(step.arguments):
+        return None
+    return refused_without_trace(step, RefusalCode.INVALID_ENTRY)
+
+
+@world_contract("start-06")
+def unwelcome_message_is_refused(step: WorldStep) -> bool | None:
+    """A start with an initial message at an entry that accepts none."""
+    view = meets_entry(step)
+    if view is None or not entry_belongs(view, step.arguments["entry"]):
+        return None
+    stage = step.arguments["entry"]["kind"] == "stage"
+    if (stage and not refines(step.arguments)) or message_is_welcome(view, step.arguments):
+        return None
+    return refused_without_trace(step, RefusalCode.INITIAL_MESSAGE_UNSUPPORTED)
 
 
 @world_contract("start-07")

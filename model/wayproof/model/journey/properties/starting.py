@@ -97,7 +97,7 @@ def known_journey(step: WorldStep) -> Journey | None:
 
 def closed_view(registry: Registry, sequence_id: str) -> dict[str, Any] | None:
     """All that the execution of a sequence can depend on; None if the registry has no such."""
-    declared: dict[str, Any] = encode(registry)
+    declared = overlaid(encode(registry))
     sequence = next((s for s in declared["workflow_sequences"] if s["id"] == sequence_id), None)
     if sequence is None:
         return None
@@ -111,6 +111,18 @@ def closed_view(registry: Registry, sequence_id: str) -> dict[str, Any] | None:
         "transitions": _by_id([t for t in declared["transitions"] if t["id"] in transitions]),
         "workflows": _by_id([w for w in declared["workflows"] if w["id"] in members | sessions]),
     }
+
+
+def overlaid(registry: dict[str, Any]) -> dict[str, Any]:
+    """What a registry declares, once its overlays were laid over it one after the other."""
+    declared = {
+        name: {each["id"]: each for each in registry[name]}
+        for name in ("workflows", "entrypoints", "transitions", "workflow_sequences")
+    }
+    for overlay in registry["overlays"]:
+        for name, known in declared.items():
+            known.update({each["id"]: each for each in overlay[name]})
+    return {name: list(known.values()) for name, known in declared.items()}
 
 
 def _by_id(declared: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -142,8 +154,24 @@ def stage_id(declared: dict[str, Any]) -> str:
     return str(declared["transition"] or "+".join(declared["workflows"]))
 
 
+def refines(start: dict[str, Any]) -> bool:
+    """Whether a start is a refinement of something."""
+    references = start.get("semantic_references") or ()
+    return any(each["role"] == "refinement_patch" for each in references)
+
+
+def message_is_welcome(view: dict[str, Any], start: dict[str, Any]) -> bool:
+    """Whether a start brings no initial message, or its entry accepts one."""
+    entry = start["entry"]
+    return start.get("initial_message") is None or any(
+        entry == {"kind": "entrypoint", "id": declared["id"]}
+        for declared in view["entrypoints"]
+        if declared["accepts_initial_message"]
+    )
+
+
 def entry_belongs(view: dict[str, Any], entry: dict[str, Any]) -> bool:
-    """Whether an entry enters the sequence."""
+    """Whether an entry names an entrypoint or a stage of the sequence."""
     if entry["kind"] == "entrypoint":
         return any(declared["id"] == entry["id"] for declared in view["entrypoints"])
     return any(stage_id(declared) == entry["id"] for declared in view["sequence"]["steps"])
@@ -206,7 +234,18 @@ def meets_entry(step: WorldStep) -> dict[str, Any] | None:
 def meets_choices(step: WorldStep) -> dict[str, Any] | None:
     """The closed view, if a start gets as far as its route choices."""
     view = meets_entry(step)
-    return view if view is not None and entry_belongs(view, step.arguments["entry"]) else None
+    return view if view is not None and may_enter(view, step.arguments) else None
+
+
+def may_enter(view: dict[str, Any], start: dict[str, Any]) -> bool:
+    """Whether the entry of a start is one of the sequence, for whoever starts, with what it
+    brings."""
+    entry = start["entry"]
+    return (
+        entry_belongs(view, entry)
+        and (entry["kind"] == "entrypoint" or refines(start))
+        and message_is_welcome(view, start)
+    )
 
 
 def meets_capabilities(step: WorldStep) -> dict[str, Any] | None:
