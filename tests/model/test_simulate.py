@@ -85,6 +85,9 @@ def test_an_edit_changes_the_registry_alone() -> None:
         "entrypoints": [],
         "transitions": [],
         "workflow_sequences": [],
+        "overlays": [],
+        "pack_name": None,
+        "version": None,
     }
 
 

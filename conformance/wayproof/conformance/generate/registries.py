@@ -143,7 +143,7 @@ def _overlays(edited: Callable[..., Reconfigure]) -> Iterator[Draft]:
 def _presented(edited: Callable[..., Reconfigure]) -> Iterator[Draft]:
     junk: dict[str, Any] = {
         "label": "Draft \u2728",
-        "icons": [None, True, 1.5, {"deep": {"er": []}}],
+        "icons": [None, True, {"deep": {"er": []}}],
     }
     presented = {
         name: [{**part, "ui": junk, "meta": {"by": "nobody"}} for part in declared]

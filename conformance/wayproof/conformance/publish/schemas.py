@@ -19,6 +19,7 @@ from pydantic import TypeAdapter
 from wayproof.conformance.publish.docstrings import attribute_docstrings, one_line
 from wayproof.spec.journey import constraints, definitions, ports, records, requests
 from wayproof.spec.journey.operations import OPERATIONS
+from wayproof.spec.journey.registries import PRESENTATION
 from wayproof.spec.journey.validation import adapter
 
 SCHEMA_FOLDER: Final = Path("spec/wayproof/spec/journey/schemas")
@@ -52,6 +53,7 @@ def schema_files() -> dict[Path, bytes]:
         schemas[f"definitions/{snake_case(definition.__name__)}"] = schema_of(
             definition, mode="validation"
         )
+    _let_present(schemas["definitions/registry"])
     for message in PORT_MESSAGES:
         schemas[f"ports/{snake_case(message.__name__)}"] = schema_of(message, mode="validation")
     return {
@@ -74,6 +76,17 @@ def schema_of(record: type, *, mode: Mode) -> Schema:
             if description is not None:
                 field["description"] = description
     return _with_named_texts(schema, mode)
+
+
+def _let_present(schema: Schema) -> None:
+    """A registry, and everything that it declares, may carry what only presents."""
+    declaring = ("Declaration", "Overlay")
+    for definition in (schema, *schema["$defs"].values()):
+        if definition is schema or definition.get("title", "").endswith(declaring):
+            for name in PRESENTATION:
+                definition["properties"][name] = {
+                    "description": "Any JSON that only presents; no part of a definition."
+                }
 
 
 NAMED_TEXTS: Final[Mapping[str, tuple[Any, str]]] = {
