@@ -19,6 +19,7 @@ from wayproof.spec.journey.definitions import (
     TransitionDeclaration,
 )
 from wayproof.spec.journey.operations import OPERATIONS
+from wayproof.spec.journey.refusals import RefusalCode
 from wayproof.spec.journey.validation import decode_record
 
 VERSION_1 = Path(__file__).with_name("stores") / "version_1.sql"
@@ -143,7 +144,7 @@ def test_a_start_that_it_accepted_starts_nothing_twice(path: Path) -> None:
     with serving(path, registry=REGISTRY) as service:
         reply = service.call("start", start_request("running"), now=NOW)
         assert isinstance(reply, Refused)
-        assert reply.code == "idempotency_conflict"
+        assert reply.code is RefusalCode.IDEMPOTENCY_CONFLICT
         assert client_of(service, path, "running").journey_id == reply.detail["journey_id"]
     assert rows(path, "SELECT count(*) FROM journeys") == before
 
