@@ -209,8 +209,8 @@ def test_a_command_does_the_same_work_in_an_old_journey(
     assert len(old.statements) <= 15
     # What a level more of an index costs, and never a row for each run or intent.
     assert old.instructions <= young.instructions + 40
-    # Rows by random ids, which share a page while there are few.
-    assert old.pages <= young.pages + 4
+    # Rows by random ids share pages while there are few; then each may split a page of its tree.
+    assert old.pages <= 16
 
 
 def test_a_definition_is_read_once(works: dict[str, dict[str, Work]]) -> None:
