@@ -2,8 +2,8 @@
 
 import os
 import signal
-import time
 from collections import Counter
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -200,11 +200,12 @@ def test_a_claim_outside_the_transaction_would_start_a_run_twice(
     client = advanced(path, "ValueEngine")
     run = rows(path, _QUEUED)[0][0]
     latest = dispatch._latest_intent
+    everybody_has_read = get_context("fork").Barrier(PROCESSES, timeout=30)
 
     def read_apart(tx: Transaction, request: Any) -> Any:
         found = latest(tx, request)
         tx.connection.execute("COMMIT")
-        time.sleep(0.1)
+        everybody_has_read.wait()
         tx.connection.execute("BEGIN IMMEDIATE")
         return found
 
