@@ -1,12 +1,19 @@
 """A journey's client over one open store, and what a store holds, for looking at from outside."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from wayproof.impl.journey import Answered, JourneyService, Refused, Reply, SqliteJourneyStore
+from wayproof.impl.journey import (
+    ADVERTISED,
+    Answered,
+    JourneyService,
+    Refused,
+    Reply,
+    SqliteJourneyStore,
+)
 from wayproof.spec.journey.constraints import format_moment, from_milliseconds
 from wayproof.spec.journey.definitions import (
     EntrypointDeclaration,
@@ -15,6 +22,7 @@ from wayproof.spec.journey.definitions import (
     StepDeclaration,
     WorkflowDeclaration,
 )
+from wayproof.spec.journey.vocabulary import Capability
 
 NOW: Final = 1_893_456_000_000
 HOUR: Final = 3_600_000
@@ -67,10 +75,17 @@ def start_request(key: str = "key", *, sequence: str = "build", **changed: Any) 
 
 
 @contextmanager
-def serving(path: Path, namespace: str = "test", **options: Any) -> Iterator[JourneyService]:
+def serving(
+    path: Path,
+    namespace: str = "test",
+    *,
+    registry: Registry = REGISTRY,
+    capabilities: Iterable[Capability] = ADVERTISED,
+    **options: Any,
+) -> Iterator[JourneyService]:
     """A namespace of a store for as long as it is needed."""
     with SqliteJourneyStore(path, **{"synchronous": "NORMAL", **options}) as store:
-        yield store.namespace(namespace, registry=REGISTRY)
+        yield store.namespace(namespace, registry=registry, capabilities=capabilities)
 
 
 class Client:
@@ -82,10 +97,12 @@ class Client:
         self.now = known.pop("now", NOW)
         self.token: int = known.pop("token", 0)
         self.runs: list[str] = known.pop("runs", [])
+        self.inputs: list[str] = known.pop("inputs", [])
 
     def elsewhere(self, service: JourneyService) -> "Client":
         """The same client, as another process with the same knowledge."""
-        return Client(service, self.journey_id, now=self.now, token=self.token, runs=self.runs)
+        known = {"now": self.now, "token": self.token, "runs": self.runs, "inputs": self.inputs}
+        return Client(service, self.journey_id, **known)
 
     def send(self, operation: str, **arguments: Any) -> Reply:
         """One request, whatever is replied."""
@@ -122,6 +139,37 @@ class Client:
         """Become the owner, and start the entry stage."""
         self.lease()
         self.runs = self.owner("begin_journey")["workflow_run_ids"]
+
+    def child(self, operation_id: str, purpose: str = "decomposition", *, parent: str) -> str:
+        """Start a child run of a run."""
+        started = self.owner(
+            "start_workflow_run",
+            operation_id=operation_id,
+            parent_workflow_run_id=parent,
+            workflow_id="plan",
+            purpose=purpose,
+        )
+        run: str = started["workflow_run_ids"][0]
+        return run
+
+    def pause(self, run: str, operation_id: str) -> str:
+        """Pause a run: until which input."""
+        asked = self.owner("request_input", operation_id=operation_id, workflow_run_id=run)
+        input_request_id: str = asked["input_request_id"]
+        return input_request_id
+
+    def submit(self, run: str, input_request_id: str, option_id: str | None = None) -> Any:
+        """Answer what a run waits for."""
+        return self.ask(
+            "submit_input",
+            workflow_run_id=run,
+            input_request_id=input_request_id,
+            option_id=option_id,
+        )
+
+    def finish(self, run: str, outcome: str = "completed") -> Any:
+        """Report the end of a run."""
+        return self.owner("finish_workflow_run", workflow_run_id=run, outcome=outcome)
 
     def reservation(self, transmission: str, **changed: Any) -> dict[str, Any]:
         """The arguments of a reservation."""

@@ -18,18 +18,26 @@ def disagreements(path: Path, now: int) -> list[str]:
                 table: connection.execute(
                     f"SELECT * FROM {table} WHERE journey = ?", (journey["journey"],)
                 ).fetchall()
-                for table in ("reservations", "workflow_runs", "discrepancies")
+                for table in ("reservations", "workflow_runs", "discrepancies", "dispatch_intents")
             }
-            for name, counted in _count_again(**children).items():
+            for name, counted in _count_again(journey, **children).items():
                 if journey[name] != counted:
                     found.append(f"{name} is {journey[name]} and should be {counted}")
+            found += _wrongly_dispatched(children["workflow_runs"], children["dispatch_intents"])
+            found += _wrongly_left(journey, children["workflow_runs"])
             found += _wrongly_due(journey, children["reservations"], now)
     return found
 
 
 def _count_again(
-    reservations: list[Any], workflow_runs: list[Any], discrepancies: list[Any]
+    journey: Any,
+    reservations: list[Any],
+    workflow_runs: list[Any],
+    discrepancies: list[Any],
+    dispatch_intents: list[Any],
 ) -> dict[str, int]:
+    position = journey["stage_position"]
+    of_stage = [run for run in workflow_runs if run["sequence_position"] == position]
     groups = list(_groups(reservations))
     states = [each["state"] for each in reservations]
     return {
@@ -47,10 +55,45 @@ def _count_again(
         ),
         "discrepancies": len(discrepancies),
         "active_runs": sum(run["state"] == "active" for run in workflow_runs),
-        "unrepaired_failures": sum(
-            run["state"] == "failed" and not run["superseded"] for run in workflow_runs
-        ),
+        "unfinished_runs": _unfinished(workflow_runs),
+        "unrepaired_failures": _unrepaired(workflow_runs),
+        "stage_unfinished_runs": _unfinished(of_stage),
+        "stage_unrepaired_failures": _unrepaired(of_stage),
+        "dispatch_intents": len(dispatch_intents),
     }
+
+
+def _unfinished(runs: list[Any]) -> int:
+    return sum(run["finished_at"] is None for run in runs)
+
+
+def _unrepaired(runs: list[Any]) -> int:
+    return sum(run["state"] == "failed" and not run["superseded"] for run in runs)
+
+
+def _wrongly_dispatched(runs: list[Any], intents: list[Any]) -> list[str]:
+    """A queued run has exactly one open intent, and no other run has one."""
+    is_open = ("recorded", "acknowledged")
+    wanted = sorted(run["workflow_run_id"] for run in runs if run["state"] == "queued")
+    offered = sorted(each["workflow_run_id"] for each in intents if each["state"] in is_open)
+    found = [] if wanted == offered else [f"{wanted} are queued, and {offered} dispatched"]
+    latest = {each["workflow_run_id"]: each["ordinal"] for each in intents}
+    for run in runs:
+        if run["dispatch_ordinal"] != latest.get(run["workflow_run_id"]):
+            found.append(f"{run['workflow_run_id']} knows another intent than its latest")
+    return found
+
+
+def _wrongly_left(journey: Any, runs: list[Any]) -> list[str]:
+    """Behind the stage that was entered last every member has ended well, or was repaired."""
+    return [
+        f"stage {run['stage_id']} was left although a member is {run['state']}"
+        for run in runs
+        if run["purpose"] in ("entry", "advancement")
+        and run["sequence_position"] < journey["stage_position"]
+        and run["state"] != "completed"
+        and not run["superseded"]
+    ]
 
 
 def _groups(reservations: list[Any]) -> Iterator[tuple[int, int, int]]:

@@ -78,6 +78,15 @@ def _finish(run: int, outcome: str) -> Step:
     )
 
 
+def _pause(client: Client) -> Any:
+    client.inputs = [client.pause(client.runs[1], "pause")]
+    return client.inputs
+
+
+def _take_over(client: Client) -> Any:
+    return client.owner("claim_dispatched_run", workflow_run_id=client.runs[1])
+
+
 _GROUP: Final = {"invocation_id": "group", "idempotency": "authoritative"}
 
 STEPS: Final[tuple[Step, ...]] = (
@@ -94,6 +103,13 @@ STEPS: Final[tuple[Step, ...]] = (
             counters=["task_attempt_starts", "structured_output_correction_attempts"],
         ),
     ),
+    ("request_input", _pause),
+    ("submit_input", lambda client: client.submit(client.runs[1], client.inputs[0])),
+    (
+        "acknowledge_dispatch",
+        lambda client: client.owner("acknowledge_dispatch", workflow_run_id=client.runs[1]),
+    ),
+    ("claim_dispatched_run", _take_over),
     _reserve("plain"),
     _transmit("plain"),
     (

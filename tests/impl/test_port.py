@@ -18,8 +18,10 @@ from typing import Any, cast
 import pytest
 from tests.impl.clients import (
     HOUR,
+    Client,
     begun,
     contents,
+    serving,
 )
 from tests.impl.elsewhere import (
     SCOPE,
@@ -33,6 +35,7 @@ from tests.impl.elsewhere import (
 )
 
 from wayproof.impl.journey import (
+    ADVERTISED,
     ForeignFileError,
     JourneyHandle,
     SqliteJourneyPort,
@@ -45,7 +48,7 @@ from wayproof.spec.journey.ports import (
     WaitTimeoutError,
 )
 from wayproof.spec.journey.refusals import Refusal
-from wayproof.spec.journey.vocabulary import LifecycleState
+from wayproof.spec.journey.vocabulary import Capability, LifecycleState, WorkflowRunState
 
 STRANGER = replace(SCOPE, owner_id="somebody-else")
 
@@ -143,14 +146,48 @@ def test_what_is_refused_names_the_field(tmp_path: Path) -> None:
                 wrong = replace(request(), policy=replace(request().policy, deadline_utc=moment))
                 code, detail = await refusal_of(made.start(wrong))
                 assert (code, detail["pointer"]) == ("invalid_request", "/policy/deadline_utc")
-            # Planned: this store dispatches no second stage.
-            code, detail = await refusal_of(made.start(request(sequence="long")))
-            assert code == "journey_execution_capability_unavailable"
-            assert detail["missing"]
             handle = await made.start(request())
             code, _ = await refusal_of(handle.cancel("for_no_reason"))
             assert code == "unsupported_cancellation_reason"
             assert (await handle.snapshot()).lifecycle_state is LifecycleState.PENDING
+
+    run(work())
+
+
+def test_a_capability_that_is_withheld_refuses_what_needs_it(tmp_path: Path) -> None:
+    kept = set(ADVERTISED) - {Capability.DURABLE_DISPATCH}
+
+    async def work() -> None:
+        async with ported(tmp_path / "store.db", capabilities=kept) as made:
+            code, detail = await refusal_of(made.start(request(sequence="long")))
+            assert code == "journey_execution_capability_unavailable"
+            assert detail["missing"] == ["durable_dispatch"]
+            await made.start(request())
+
+    run(work())
+
+
+def test_a_run_that_waits_tells_for_what(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+
+    async def work() -> None:
+        async with ported(path) as made:
+            handle = await made.start(request(sequence="long"))
+            with serving(path) as service:
+                client = Client(service, handle.journey_id)
+                client.begin()
+                asked = client.pause(client.runs[0], "pause")
+                (waiting,) = await handle.list_workflow_runs()
+                assert waiting.state is WorkflowRunState.WAITING
+                assert waiting.pending_input_request_id == asked
+                client.submit(client.runs[0], asked)
+                client.owner("claim_dispatched_run", workflow_run_id=client.runs[0])
+                client.finish(client.runs[0])
+            first, second = await handle.list_workflow_runs()
+            assert (first.state, first.pending_input_request_id) == ("completed", None)
+            assert (second.state, second.started_at) == (WorkflowRunState.QUEUED, None)
+            assert second.parent_workflow_run_id == first.workflow_run_id
+            assert (await handle.snapshot()).current_stage == "draw"
 
     run(work())
 

@@ -20,13 +20,13 @@ from wayproof.impl.journey.transaction import Transaction
 PROCESSES = 4
 
 
-def together(path: Path, work: Callable[[JourneyService, int], Any]) -> list[Any]:
+def together(path: Path, work: Callable[[JourneyService, int], Any], **options: Any) -> list[Any]:
     """What each of several processes makes of the work, all at once."""
     context = get_context("fork")
     barrier, results = context.Barrier(PROCESSES, timeout=30), context.Queue()
 
     def take_part(number: int) -> None:
-        with serving(path) as service:
+        with serving(path, **options) as service:
             barrier.wait()
             results.put(work(service, number))
 

@@ -17,8 +17,9 @@ from tests.impl.clients import (
     start_request,
 )
 
-from wayproof.impl.journey import JourneyService, Refused
+from wayproof.impl.journey import ADVERTISED, JourneyService, Refused
 from wayproof.spec.journey.refusals import RefusalCode
+from wayproof.spec.journey.vocabulary import Capability
 
 Act = Callable[[Client], Any]
 
@@ -58,6 +59,15 @@ def sent(operation: str, **arguments: Any) -> Act:
     return lambda client: client.send(operation, **arguments)
 
 
+def submit(run: int, request: int, **arguments: Any) -> Act:
+    return lambda client: client.send(
+        "submit_input",
+        workflow_run_id=client.runs[run],
+        input_request_id=client.inputs[request],
+        **arguments,
+    )
+
+
 REFUSED: tuple[tuple[str, Act], ...] = (
     ("unknown_operation", sent("nonsense")),
     ("unsupported_schema_version", sent("snapshot", access={**ACCESS, "schema_version": "v0"})),
@@ -86,6 +96,13 @@ REFUSED: tuple[tuple[str, Act], ...] = (
         sent("claim_lease", operation_id="2", worker_id="w", lease_milliseconds=MINUTE),
     ),
     ("workflow_run_finished", child("2", "decomposition", 1)),
+    ("workflow_run_not_active", child("2", "decomposition", 2)),
+    ("workflow_run_not_active", about_run("request_input", 3, operation_id="2")),
+    ("input_conflict", submit(3, 1, option_id="other")),
+    ("invalid_route_choice", submit(2, 0, option_id="other")),
+    ("unknown_input_request", submit(2, 1)),
+    ("unknown_dispatch_intent", about_run("claim_dispatched_run", 2)),
+    ("fenced", about_run("acknowledge_dispatch", 3, fencing_token=99)),
     ("parent_not_failed", child("2", "repair", 0)),
     ("predecessor_unresolved", reserve("new", invocation_id="invocation-open")),
     ("transmission_not_reserved", owner("transmit", transmission_id="sent")),
@@ -107,6 +124,9 @@ def prepared(service: JourneyService) -> Client:
     client.transmit("sent")
     client.transmit("done")
     client.respond("done")
+    client.runs += [client.child(f"child-{n}", parent=client.runs[0]) for n in range(2)]
+    client.inputs = [client.pause(client.runs[2 + n], f"pause-{n}") for n in range(2)]
+    client.submit(client.runs[3], client.inputs[1])
     about_run("finish_workflow_run", 1, outcome="failed")(client)
     client.now += 2
     return client
@@ -115,7 +135,8 @@ def prepared(service: JourneyService) -> Client:
 @pytest.mark.parametrize(("code", "act"), REFUSED, ids=[code for code, _ in REFUSED])
 def test_a_refusal_changes_nothing(tmp_path: Path, code: str, act: Act) -> None:
     path = tmp_path / "store.db"
-    with serving(path) as service:
+    kept = set(ADVERTISED) - {Capability.DURABLE_DISPATCH}
+    with serving(path, capabilities=kept) as service:
         client = prepared(service)
         before = contents(path)
         reply = act(client)
@@ -189,6 +210,28 @@ def test_a_refusal_that_ends_the_journey_commits_the_end_and_no_claim(
         assert len(client.ask("list_workflow_runs")["workflow_runs"]) == 2
         assert len(client.ask("list_reservations")["reservations"]) == 1
         assert client.refused("reserve", **client.reservation("new")) == "journey_terminal"
+
+
+def test_a_stage_for_which_there_is_no_room_ends_the_journey_and_is_not_entered(
+    tmp_path: Path,
+) -> None:
+    with serving(tmp_path / "store.db") as service:
+        client = Client(service)
+        start = start_request(sequence="long", max_workflow_run_starts=1)
+        client.journey_id = service.call("start", start, now=NOW).value["journey_id"]  # type: ignore[union-attr]
+        client.begin()
+        before = client.ask("snapshot")
+        finish = {"workflow_run_id": client.runs[0], "outcome": "completed"}
+        reply = client.send("finish_workflow_run", fencing_token=client.token, **finish)
+        assert isinstance(reply, Refused)
+        assert reply.code == "workflow_run_start_limit_exhausted"
+        after = client.ask("snapshot")
+        assert after["record_version"] == before["record_version"] + 1
+        assert after["terminal_reason"] == "workflow_run_start_limit_exhausted"
+        assert after["counters"] == before["counters"]
+        (run,) = client.ask("list_workflow_runs")["workflow_runs"]
+        assert (run["state"], run["stage_id"]) == ("quarantined", "plan")
+        assert client.ask("list_dispatch_intents")["dispatch_intents"] == []
 
 
 def test_a_takeover_that_is_refused_ends_the_journey(tmp_path: Path) -> None:

@@ -1,13 +1,13 @@
 """A random owner of one journey, who mostly does not end it."""
 
 import random
-from typing import Any
+from typing import Any, ClassVar
 
 from tests.impl.clients import MINUTE, Client
 
 from wayproof.impl.journey import Answered, Reply
 
-WEIGHTS = {
+WEIGHTS: dict[str, float] = {
     "reserve": 8,
     "transmit": 8,
     "report_response": 8,
@@ -30,6 +30,8 @@ USAGES: tuple[Any, ...] = (*(0, 1, 5, 11, 11, 11), None, -1, 2.0, "x", 2**53)
 class Walk:
     """Chooses one request after the other, with a memory of what was granted."""
 
+    weights: ClassVar[dict[str, float]] = WEIGHTS
+
     def __init__(self, client: Client, seed: int) -> None:
         self.client = client
         self.random = random.Random(seed)
@@ -38,7 +40,7 @@ class Walk:
 
     def step(self) -> Reply:
         """Send one random request."""
-        operation = self.random.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
+        operation = self.random.choices(list(self.weights), list(self.weights.values()))[0]
         arguments: dict[str, Any] = getattr(self, f"_{operation}", dict)()
         reply = self.client.send(operation, **arguments)
         if isinstance(reply, Answered):
