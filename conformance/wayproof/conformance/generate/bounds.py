@@ -93,6 +93,9 @@ _OWN: Final[dict[str, Any]] = {
     "cause": "client_timeout",
     "after": 0,
     "limit": 10,
+    "open_only": True,
+    "input_request_id": "input-9",
+    "option_id": "plain",
 }
 
 

@@ -188,13 +188,8 @@ def fates(state: State, sent: Mapping[str, Any]) -> set[Hashable]:
 ABOUT_RUNS: Final = frozenset(
     {
         "begin_journey",
-        "cancel",
         "claim_attempt",
-        "claim_dispatched_run",
         "claim_lease",
-        "complete_journey",
-        "request_input",
-        "submit_input",
         "finish_workflow_run",
         "reserve",
         "start_workflow_run",
@@ -202,6 +197,9 @@ ABOUT_RUNS: Final = frozenset(
     }
 )
 """The operations that look at runs even where they do not end the journey."""
+
+ABOUT_STAGES: Final = frozenset({"cancel", "complete_journey", *STAGED})
+"""The operations that look at runs besides, once there is an outbox, or an input request."""
 
 ABOUT_TRANSMISSIONS: Final = frozenset(
     {"claim_lease", "report_response", "report_unsent", "reserve", "sweep"}
@@ -229,7 +227,8 @@ def goals_of(situation: Situation, probed: Probe, judged: Tally[Hashable]) -> fr
     }
     if step.before != step.after or (step.code is None and mutates(step.operation)):
         after = probed.last.world.journeys[0].state
-        if after.lifecycle != state.lifecycle or step.operation in ABOUT_RUNS:
+        staged = bool(state.intents or state.inputs) and step.operation in ABOUT_STAGES
+        if after.lifecycle != state.lifecycle or step.operation in ABOUT_RUNS or staged:
             goals |= {("company", rule, runs) for runs in company(state, sent)}
         if after.lifecycle != state.lifecycle or step.operation in ABOUT_TRANSMISSIONS:
             goals |= {("fates", rule, calls) for calls in fates(state, sent)}
