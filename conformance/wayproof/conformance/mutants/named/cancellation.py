@@ -108,10 +108,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="runs.py",
-                find="require_going(tx)\n    if run.state",
-                replace="require_going(tx, or_cancelling="
-                'request.counters == ("structured_output_correction_attempts",))\n'
-                "    if run.state",
+                find="require_going(tx)\n    require_active(run)\n    wanted",
+                replace="require_going(tx, or_cancelling=request.counters == "
+                '("structured_output_correction_attempts",))\n    require_active(run)\n    wanted',
             ),
             Edit(
                 file="runs.py",
@@ -128,8 +127,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="reservations.py",
-                find="require_going(tx)\n    run = tx.run",
-                replace="require_going(tx, or_cancelling=True)\n    run = tx.run",
+                find="require_going(tx)\n    require_active(known_run",
+                replace="require_going(tx, or_cancelling=True)\n    require_active(known_run",
             ),
         ),
     ),
@@ -250,16 +249,17 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="runs.py",
-                find="    require_going(tx, or_cancelling=True)\n    state =",
+                find="    require_going(tx, or_cancelling=True)\n    require_active(run)\n",
                 replace="""    if run.state == "quarantined":
         tx.set_once(
             "UPDATE workflow_runs SET state = ? WHERE journey = ? AND workflow_run_id = ?",
             (request.outcome, tx.row.journey, run.workflow_run_id),
         )
         tx.change("active_runs = active_runs")
-        return _reading(run.workflow_run_id, request.outcome)
+        return _reading(run.workflow_run_id, request.outcome, NOTHING_ENTERED)
     require_going(tx, or_cancelling=True)
-    state =""",
+    require_active(run)
+""",
             ),
         ),
     ),
@@ -271,10 +271,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="ending.py",
-                find="SET state = 'quarantined', finished_at = ?\"\n"
-                '        " WHERE journey = ? AND',
-                replace="SET state = 'quarantined', finished_at = ?\"\n"
-                f'        " WHERE journey IN ({SAME_SCOPE}) AND',
+                find="WHERE journey = ? AND finished_at IS NULL",
+                replace=f"WHERE journey IN ({SAME_SCOPE}) AND finished_at IS NULL",
             ),
         ),
     ),

@@ -152,12 +152,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             FROM_ANY_STATE,
             _lifecycle(
-                "if row.started_at is None or row.active_runs or row.unrepaired_failures:",
-                """if tx.one(
-        "SELECT 1 FROM workflow_runs WHERE journey = ?"
-        " AND (state = 'active' OR state = 'failed' AND superseded = 0)",
-        (row.journey,),
-    ):""",
+                "if row.started_at is None or row.unfinished_runs or row.unrepaired_failures:",
+                "if row.unfinished_runs or row.unrepaired_failures:",
             ),
         ),
     ),
@@ -169,8 +165,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="runs.py",
-                find="require_going(tx)\n    stage",
-                replace="require_going(tx, or_cancelling=True)\n    stage",
+                find="require_going(tx)\n    first",
+                replace="require_going(tx, or_cancelling=True)\n    first",
             ),
             Edit(
                 file="runs.py",
@@ -186,11 +182,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         kind="sql",
         edits=(
             _lifecycle(
-                "if row.started_at is None or row.active_runs or row.unrepaired_failures:",
-                """if row.started_at is None or tx.one(
-        "SELECT 1 FROM workflow_runs WHERE journey = ? AND state = 'active'",
-        (row.journey,),
-    ):""",
+                "if row.started_at is None or row.unfinished_runs or row.unrepaired_failures:",
+                "if row.started_at is None or row.unfinished_runs:",
             ),
         ),
     ),
@@ -202,13 +195,13 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="runs.py",
-                find='(1 if state == "failed" else 0,)',
-                replace='(1 if state == "failed" and run.purpose != "repair" else 0,)',
+                find='failed = state == "failed"',
+                replace='failed = state == "failed" and run.purpose != "repair"',
             ),
             Edit(
                 file="runs.py",
-                find="(1 if is_repair else 0,)",
-                replace='(1 if is_repair and parent.purpose != "repair" else 0,)',
+                find="(in_stage, is_repair, in_stage and is_repair),\n",
+                replace='(in_stage, *[is_repair and parent.purpose != "repair"] * 2),\n',
             ),
         ),
     ),
@@ -245,9 +238,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
             ),
             Edit(
                 file="runs.py",
-                find="(1 if is_repair else 0,),\n"
-                "        guard=\" AND lifecycle_state = 'running'\"",
-                replace="(1 if is_repair else 0,)",
+                find="(in_stage, is_repair, in_stage and is_repair),\n"
+                "        guard=\" AND lifecycle_state = 'running'\",",
+                replace="(in_stage, is_repair, in_stage and is_repair),",
             ),
         ),
     ),

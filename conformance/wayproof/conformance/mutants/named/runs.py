@@ -4,13 +4,15 @@ from typing import Final
 
 from wayproof.conformance.mutants.mutant import Edit, Mutant
 
-_RUN_IDS: Final = "runs = tuple(new_workflow_run_id() for _ in stage.workflows)"
-_STAGE: Final = "stage = _entry_stage(tx)\n"
 _CONFLICT: Final = 'if run.state not in ("stopped", request.outcome):'
 
 
 def _runs(find: str, replace: str) -> Edit:
     return Edit(file="runs.py", find=find, replace=replace)
+
+
+def _entering(find: str, replace: str) -> Edit:
+    return Edit(file="entering.py", find=find, replace=replace)
 
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
@@ -20,9 +22,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         fault="The entry runs of two journeys have the same ids.",
         kind="logic",
         edits=(
-            _runs(
-                _RUN_IDS,
-                'runs = tuple(f"run-{number:032}" for number, _ in enumerate(stage.workflows))',
+            _entering(
+                "workflow_run_id=new_workflow_run_id()",
+                'workflow_run_id=f"run-{stage.position:016}{ordinal:016}"',
             ),
         ),
     ),
@@ -32,14 +34,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         fault="A stage that names one workflow twice starts it once.",
         kind="logic",
         edits=(
-            _runs(
-                _STAGE,
-                """pinned = _entry_stage(tx)
-    from types import SimpleNamespace
-    stage = SimpleNamespace(
-        workflows=tuple(dict.fromkeys(pinned.workflows)), stage_id=pinned.stage_id
-    )
-""",
+            Edit(
+                file="stages.py",
+                find="workflows = step.workflows\n",
+                replace="workflows = tuple(dict.fromkeys(step.workflows))\n",
             ),
         ),
     ),
@@ -50,11 +48,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         kind="logic",
         edits=(
             _runs(
-                "    require_live(tx, request.fencing_token)\n    require_going(tx)\n    stage",
-                """    if request.fencing_token != row.fencing_token:
+                "    require_live(tx, request.fencing_token)\n    require_going(tx)\n    first",
+                """    if request.fencing_token != tx.row.fencing_token:
         raise Refusal(RefusalCode.FENCED)
     require_going(tx)
-    stage""",
+    first""",
             ),
         ),
     ),
@@ -64,9 +62,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         fault="A stage of parallel members consumes a single workflow-run start.",
         kind="logic",
         edits=(
-            _runs(
+            _entering(
                 "{Counter.WORKFLOW_RUN_STARTS: len(stage.workflows)}",
-                "{Counter.WORKFLOW_RUN_STARTS: 1}",
+                "{Counter.WORKFLOW_RUN_STARTS: min(1, len(stage.workflows))}",
             ),
         ),
     ),
@@ -76,9 +74,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         fault="Parallel members are numbered by name, not as their step declares them.",
         kind="logic",
         edits=(
-            _runs(
-                "enumerate(zip(runs, stage.workflows, strict=True))",
-                "enumerate(zip(runs, sorted(stage.workflows), strict=True))",
+            _entering(
+                "enumerate(stage.workflows or (None,))",
+                "enumerate(sorted(stage.workflows) or (None,))",
             ),
         ),
     ),
@@ -87,7 +85,12 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         clauses=("run-04", "idempotency-09"),
         fault="A repeated begin_journey answers the run ids of its members backwards.",
         kind="sql",
-        edits=(_runs("ORDER BY member_ordinal", "ORDER BY member_ordinal DESC"),),
+        edits=(
+            _entering(
+                "ORDER BY sequence_position, member_ordinal",
+                "ORDER BY sequence_position, member_ordinal DESC",
+            ),
+        ),
     ),
     Mutant(
         name="grandchild-hung-on-the-entry-run",
@@ -96,8 +99,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         kind="sql",
         edits=(
             _runs(
-                "run, parent.workflow_run_id, request.workflow_id",
-                "run, parent.parent_workflow_run_id or parent.workflow_run_id, request.workflow_id",
+                "parent_workflow_run_id=parent.workflow_run_id",
+                "parent_workflow_run_id=parent.parent_workflow_run_id or parent.workflow_run_id",
             ),
         ),
     ),
@@ -106,22 +109,17 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         clauses=("run-06", "observe-10"),
         fault="A child of the second parallel member is numbered like the first.",
         kind="logic",
-        edits=(
-            _runs(
-                "*(parent.stage_id, parent.sequence_position, parent.member_ordinal, tx.now)",
-                "*(parent.stage_id, parent.sequence_position, 0, tx.now)",
-            ),
-        ),
+        edits=(_runs("member_ordinal=parent.member_ordinal", "member_ordinal=0"),),
     ),
     Mutant(
         name="completed-run-decomposed",
         clauses=("run-07",),
-        fault="A decomposition is refused for a failed parent only.",
+        fault="A run that has completed can be decomposed.",
         kind="logic",
         edits=(
             _runs(
-                'request.purpose == "decomposition" and parent.state != "active"',
-                'request.purpose == "decomposition" and parent.state == "failed"',
+                'if request.purpose == "decomposition":',
+                'if request.purpose == "decomposition" and parent.state != "completed":',
             ),
         ),
     ),
@@ -133,7 +131,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             _runs('parent.state != "failed" or parent.superseded', 'parent.state != "failed"'),
             _runs("AND state = 'failed' AND superseded = 0", "AND state = 'failed'"),
-            _runs("(1 if is_repair else 0,)", "(int(is_repair and not parent.superseded),)"),
+            _runs(
+                "(in_stage, is_repair, in_stage and is_repair)",
+                "(in_stage, *[is_repair and not parent.superseded] * 2)",
+            ),
         ),
     ),
     Mutant(
@@ -143,7 +144,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         kind="sql",
         edits=(
             _runs(
-                "parent = _known_run(tx, request.parent_workflow_run_id)",
+                "parent = known_run(tx, request.parent_workflow_run_id)",
                 """parent = tx.run(request.parent_workflow_run_id)
     if parent is None and request.purpose == "refinement":
         from wayproof.impl.journey.rows import RUN_COLUMNS
@@ -157,8 +158,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
             ),
             Edit(
                 file="schema.py",
-                find="FOREIGN KEY (journey, parent_workflow_run_id) REFERENCES workflow_runs,",
-                replace="",
+                find="FOREIGN KEY (journey, parent_workflow_run_id) REFERENCES workflow_runs,\n"
+                "    CHECK ((state IN",
+                replace="CHECK ((state IN",
             ),
         ),
     ),
@@ -185,7 +187,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
                 (request.outcome, tx.row.journey, run.workflow_run_id),
             )
             tx.change("unrepaired_failures = unrepaired_failures - 1")
-            return _reading(run.workflow_run_id, request.outcome)
+            return _reading(run.workflow_run_id, request.outcome, NOTHING_ENTERED)
         if run.state not in ("stopped", request.outcome):""",
             ),
         ),
@@ -197,9 +199,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         kind="transaction",
         edits=(
             _runs(
-                "return record_answer(tx, request, WorkflowRunsStarted(workflow_run_ids=(run,)))",
-                """started = WorkflowRunsStarted(workflow_run_ids=(run,))
-    if request.purpose == "refinement":
+                "return record_answer(tx, request, started)",
+                """if request.purpose == "refinement":
         return encode(started)
     return record_answer(tx, request, started)""",
             ),
@@ -226,8 +227,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         kind="logic",
         edits=(
             _runs(
-                "if row.started_at is not None:",
-                "if row.started_at is not None and row.terminal_reason is None:",
+                "if tx.row.started_at is not None:",
+                "if tx.row.started_at is not None and tx.row.terminal_reason is None:",
             ),
         ),
     ),
@@ -279,11 +280,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         fault="A run that failed still counts as active.",
         kind="sql",
         edits=(
+            _runs("active_runs = active_runs - 1", "active_runs = active_runs - ?"),
             _runs(
-                '"active_runs = active_runs - 1, unrepaired_failures = unrepaired_failures + ?",\n'
-                '        (1 if state == "failed" else 0,),',
-                '"active_runs = active_runs - ?, unrepaired_failures = unrepaired_failures + ?",\n'
-                '        (0 if state == "failed" else 1, 1 if state == "failed" else 0),',
+                "(in_stage, failed, in_stage and failed)",
+                "(not failed, in_stage, failed, in_stage and failed)",
             ),
         ),
     ),

@@ -272,8 +272,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="runs.py",
-                find="    require_room(tx, wanted)\n    run = new_workflow_run_id()",
-                replace="    run = new_workflow_run_id()",
+                find="    require_room(tx, wanted)\n    run = RunRow(",
+                replace="    run = RunRow(",
             ),
             Edit(
                 file="runs.py",
@@ -289,16 +289,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         " commits them.",
         kind="transaction",
         edits=(
+            Edit(file="entering.py", find="    require_room(tx, wanted)\n", replace=""),
             Edit(
-                file="runs.py",
-                find="    require_room(tx, wanted)\n    runs = tuple(",
-                replace="    runs = tuple(",
-            ),
-            Edit(
-                file="runs.py",
-                find="    tx.change(\n        \"lifecycle_state = 'running', started_at",
-                replace="    require_room(tx, wanted)\n"
-                "    tx.change(\n        \"lifecycle_state = 'running', started_at",
+                file="entering.py",
+                find="            create_run(tx, run)\n",
+                replace="            create_run(tx, run)\n        require_room(tx, self.wanted)\n",
             ),
         ),
     ),
@@ -399,9 +394,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="runs.py",
-                find="        schedule(tx)\n    return _reading(run.workflow_run_id, state)",
-                replace="        schedule(tx)\n"
-                "    return _reading(run.workflow_run_id, request.outcome)",
+                find="return _reading(run.workflow_run_id, state, entered)",
+                replace="return _reading(run.workflow_run_id, request.outcome, entered)",
             ),
         ),
     ),
