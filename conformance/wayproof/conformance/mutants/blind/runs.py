@@ -31,8 +31,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
             ),
             Edit(
                 file="runs.py",
-                find=_SUPERSEDE + "    tx.change(\n",
-                replace="    tx.change(\n",
+                find=_SUPERSEDE + "    in_stage = ",
+                replace="    in_stage = ",
             ),
         ),
     ),
@@ -47,8 +47,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="observation.py",
-                find="ORDER BY sequence_position, member_ordinal, started_at, workflow_run_id",
-                replace="ORDER BY sequence_position, started_at, member_ordinal, workflow_run_id",
+                find="ORDER BY sequence_position, member_ordinal, created_at, workflow_run_id",
+                replace="ORDER BY sequence_position, created_at, member_ordinal, workflow_run_id",
             ),
         ),
     ),
@@ -63,9 +63,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="ending.py",
-                find="state = 'quarantined', finished_at = ?\"\n",
+                find='request_id = NULL, finished_at = ?"\n',
                 replace=(
-                    "state = 'quarantined', finished_at ="
+                    "request_id = NULL, finished_at ="
                     ' min(?, (SELECT deadline FROM journeys AS j"\n'
                     '        " WHERE j.journey = workflow_runs.journey))"\n'
                 ),
@@ -84,10 +84,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
             Edit(
                 file="ending.py",
                 find=(
-                    "        \" WHERE journey = ? AND state = 'active'\",\n"
-                    "        (tx.now, tx.row.journey),\n"
+                    '" WHERE journey = ? AND finished_at IS NULL",\n'
+                    "        (tx.now, tx.row.journey),"
                 ),
-                replace="        \" WHERE state = 'active'\",\n        (tx.now,),\n",
+                replace=('" WHERE finished_at IS NULL",\n        (tx.now,),'),
             ),
         ),
     ),

@@ -51,18 +51,20 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         kind="sql",
         edits=(
             Edit(
-                file="runs.py",
+                file="stages.py",
                 find=(
-                    '        "SELECT definition FROM definitions WHERE definition_digest = ?",\n'
-                    "        (tx.row.definition_digest,),\n"
+                    'tx.one("SELECT definition FROM definitions WHERE definition_digest = ?", '
+                    "(digest,))"
                 ),
                 replace=(
-                    '        "SELECT definition FROM definitions"\n'
-                    '        " JOIN journeys USING (definition_digest)"\n'
-                    '        " WHERE workflow_sequence_id = ? AND namespace ="\n'
-                    '        " (SELECT namespace FROM journeys WHERE journey = ?)"\n'
-                    '        " ORDER BY journey DESC LIMIT 1",\n'
-                    "        (tx.row.workflow_sequence_id, tx.row.journey),\n"
+                    "tx.one(\n"
+                    '            "SELECT definition FROM definitions"\n'
+                    '            " JOIN journeys USING (definition_digest)"\n'
+                    '            " WHERE workflow_sequence_id = ? AND namespace ="\n'
+                    '            " (SELECT namespace FROM journeys WHERE journey = ?)"\n'
+                    '            " ORDER BY journey DESC LIMIT 1",\n'
+                    "            (tx.row.workflow_sequence_id, tx.row.journey),\n"
+                    "        )"
                 ),
             ),
         ),

@@ -108,10 +108,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="runs.py",
-                find="require_going(tx)\n    if run.state",
+                find="require_going(tx)\n    require_active(run)",
                 replace="require_going(tx, or_cancelling="
                 'request.counters == ("structured_output_correction_attempts",))\n'
-                "    if run.state",
+                "    require_active(run)",
             ),
             Edit(
                 file="runs.py",
@@ -128,8 +128,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="reservations.py",
-                find="require_going(tx)\n    run = tx.run",
-                replace="require_going(tx, or_cancelling=True)\n    run = tx.run",
+                find="require_going(tx)\n    require_active(known_run",
+                replace="require_going(tx, or_cancelling=True)\n    require_active(known_run",
             ),
         ),
     ),
@@ -250,15 +250,17 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="runs.py",
-                find="    require_going(tx, or_cancelling=True)\n    state =",
+                find="    require_going(tx, or_cancelling=True)\n"
+                "    require_active(run)\n    state =",
                 replace="""    if run.state == "quarantined":
         tx.set_once(
             "UPDATE workflow_runs SET state = ? WHERE journey = ? AND workflow_run_id = ?",
             (request.outcome, tx.row.journey, run.workflow_run_id),
         )
         tx.change("active_runs = active_runs")
-        return _reading(run.workflow_run_id, request.outcome)
+        return _reading(run.workflow_run_id, request.outcome, NOTHING_ENTERED)
     require_going(tx, or_cancelling=True)
+    require_active(run)
     state =""",
             ),
         ),
@@ -271,9 +273,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="ending.py",
-                find="SET state = 'quarantined', finished_at = ?\"\n"
+                find=' pending_input_request_id = NULL, finished_at = ?"\n'
                 '        " WHERE journey = ? AND',
-                replace="SET state = 'quarantined', finished_at = ?\"\n"
+                replace=' pending_input_request_id = NULL, finished_at = ?"\n'
                 f'        " WHERE journey IN ({SAME_SCOPE}) AND',
             ),
         ),

@@ -159,14 +159,17 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         fault="A run that fails returns its workflow-run start.",
         kind="sql",
         edits=(
-            _runs(
-                "active_runs = active_runs - 1, unrepaired_failures = unrepaired_failures + ?",
-                "active_runs = active_runs - 1, unrepaired_failures = unrepaired_failures + ?,"
-                " workflow_run_starts = workflow_run_starts - ?",
-            ),
-            _runs(
-                '(1 if state == "failed" else 0,)',
-                '(1 if state == "failed" else 0, 1 if state == "failed" else 0)',
+            Edit(
+                file="runs.py",
+                find=(
+                    '" stage_unrepaired_failures = stage_unrepaired_failures + ?",\n'
+                    "        (in_stage, failed, in_stage and failed),"
+                ),
+                replace=(
+                    '" stage_unrepaired_failures = stage_unrepaired_failures + ?,"\n'
+                    '        " workflow_run_starts = workflow_run_starts - ?",\n'
+                    "        (in_stage, failed, in_stage and failed, failed),"
+                ),
             ),
         ),
     ),
@@ -233,13 +236,13 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         kind="transaction",
         edits=(
             _runs(
-                "require_room(tx, wanted)\n    run = new_workflow_run_id()",
+                "require_room(tx, wanted)\n    run = RunRow(",
                 """for counter in Counter:
         if counter in wanted:
             require_room(tx, {counter: 1})
             tx.change(claims({counter: 1}))
     wanted = {Counter.WORKFLOW_RUN_STARTS: 0}
-    run = new_workflow_run_id()""",
+    run = RunRow(""",
             ),
         ),
     ),

@@ -137,11 +137,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="runs.py",
-                find="require_going(tx)\n    if run.state",
+                find="require_going(tx)\n    require_active(run)",
                 replace="""if tx.row.lifecycle_state == "running" and run.state == "active":
         require_room(tx, {Counter(counter.value): 1 for counter in request.counters})
     require_going(tx)
-    if run.state""",
+    require_active(run)""",
             ),
         ),
     ),
@@ -166,8 +166,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="reservations.py",
-                find="require_going(tx)\n    if run.state",
-                replace=f"{_NOT_LATE}    if run.state",
+                find="require_going(tx)\n    require_active(run)",
+                replace=f"{_NOT_LATE}    require_active(run)",
             ),
         ),
     ),
@@ -179,8 +179,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="reservations.py",
-                find="require_going(tx)\n    run = tx.run",
-                replace=f"{_NOT_LATE}    run = tx.run",
+                find="require_going(tx)\n    require_active(known_run",
+                replace=f"{_NOT_LATE}    require_active(known_run",
             ),
         ),
     ),
@@ -192,11 +192,13 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="runs.py",
-                find="    require_going(tx, or_cancelling=True)\n    state =",
+                find="    require_going(tx, or_cancelling=True)\n"
+                "    require_active(run)\n    state =",
                 replace="""    row = tx.row
     late = row.lifecycle_state == "running" and tx.now >= row.deadline
     if not late:
         require_going(tx, or_cancelling=True)
+    require_active(run)
     state =""",
             ),
             Edit(

@@ -70,17 +70,23 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         kind="sql",
         edits=(
             Edit(
-                file="runs.py",
-                find='"SELECT definition FROM definitions WHERE definition_digest = ?"',
-                replace='"SELECT definition FROM journeys AS own JOIN journeys AS latest'
-                " USING (namespace, workflow_sequence_id) JOIN definitions"
-                " ON definitions.definition_digest = latest.definition_digest"
-                ' WHERE own.journey = ? ORDER BY latest.journey DESC LIMIT 1"',
-            ),
-            Edit(
-                file="runs.py",
-                find="(tx.row.definition_digest,)",
-                replace="(tx.row.journey,)",
+                file="stages.py",
+                find=(
+                    'tx.one("SELECT definition FROM definitions WHERE definition_digest = ?", '
+                    "(digest,))"
+                ),
+                replace=(
+                    "tx.one(\n"
+                    '            "SELECT definition FROM journeys AS own JOIN journeys AS '
+                    'latest"\n'
+                    '            " USING (namespace, workflow_sequence_id) JOIN definitions"\n'
+                    '            " ON definitions.definition_digest = '
+                    'latest.definition_digest"\n'
+                    '            " WHERE own.journey = ? ORDER BY latest.journey DESC LIMIT '
+                    '1",\n'
+                    "            (tx.row.journey,),\n"
+                    "        )"
+                ),
             ),
         ),
     ),
@@ -139,9 +145,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         fault="An option is looked up among those of all transitions of the sequence.",
         kind="logic",
         edits=_starts(
-            "if choice.option_id not in allowed.pop(choice.transition_id, ()):",
+            "if choice.option_id not in offered.pop(choice.transition_id, ()):",
             """options = {o.id for t in definition.transitions for o in t.options}
-        if allowed.pop(choice.transition_id, None) is None or choice.option_id not in options:""",
+        if offered.pop(choice.transition_id, None) is None or choice.option_id not in options:""",
         ),
     ),
     Mutant(
@@ -149,7 +155,13 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         clauses=("route-03",),
         fault="Which sequence an option is for is not looked at.",
         kind="logic",
-        edits=_starts("if option.sequence in (None, definition.sequence.id)", "if option.id"),
+        edits=(
+            Edit(
+                file="stages.py",
+                find=("if option.sequence in (None, definition.sequence.id)\n            and all("),
+                replace="if all(",
+            ),
+        ),
     ),
     Mutant(
         name="equal-choices-merged",

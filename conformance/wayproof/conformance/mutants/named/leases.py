@@ -136,12 +136,13 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="runs.py",
-                find="require_live(tx, request.fencing_token)\n    require_going(tx)\n    if run.",
+                find="require_live(tx, request.fencing_token)\n    require_going(tx)\n"
+                "    require_active(run)",
                 replace="""if request.fencing_token != tx.row.fencing_token:
         from wayproof.impl.journey.identities import RefusalCode as codes
         raise Refusal(codes.FENCED)
     require_going(tx)
-    if run.""",
+    require_active(run)""",
             ),
         ),
     ),

@@ -152,10 +152,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             FROM_ANY_STATE,
             _lifecycle(
-                "if row.started_at is None or row.active_runs or row.unrepaired_failures:",
+                "if row.started_at is None or row.unfinished_runs or row.unrepaired_failures:",
                 """if tx.one(
         "SELECT 1 FROM workflow_runs WHERE journey = ?"
-        " AND (state = 'active' OR state = 'failed' AND superseded = 0)",
+        " AND (finished_at IS NULL OR state = 'failed' AND superseded = 0)",
         (row.journey,),
     ):""",
             ),
@@ -169,8 +169,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="runs.py",
-                find="require_going(tx)\n    stage",
-                replace="require_going(tx, or_cancelling=True)\n    stage",
+                find="require_going(tx)\n    first",
+                replace="require_going(tx, or_cancelling=True)\n    first",
             ),
             Edit(
                 file="runs.py",
@@ -186,9 +186,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         kind="sql",
         edits=(
             _lifecycle(
-                "if row.started_at is None or row.active_runs or row.unrepaired_failures:",
+                "if row.started_at is None or row.unfinished_runs or row.unrepaired_failures:",
                 """if row.started_at is None or tx.one(
-        "SELECT 1 FROM workflow_runs WHERE journey = ? AND state = 'active'",
+        "SELECT 1 FROM workflow_runs WHERE journey = ? AND finished_at IS NULL",
         (row.journey,),
     ):""",
             ),
@@ -202,13 +202,16 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="runs.py",
-                find='(1 if state == "failed" else 0,)',
-                replace='(1 if state == "failed" and run.purpose != "repair" else 0,)',
+                find='failed = state == "failed"\n',
+                replace='failed = state == "failed" and run.purpose != "repair"\n',
             ),
             Edit(
                 file="runs.py",
-                find="(1 if is_repair else 0,)",
-                replace='(1 if is_repair and parent.purpose != "repair" else 0,)',
+                find="(in_stage, is_repair, in_stage and is_repair)",
+                replace=(
+                    '(in_stage, counted := is_repair and parent.purpose != "repair", in_stage '
+                    "and counted)"
+                ),
             ),
         ),
     ),
@@ -245,9 +248,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
             ),
             Edit(
                 file="runs.py",
-                find="(1 if is_repair else 0,),\n"
+                find="(in_stage, is_repair, in_stage and is_repair),\n"
                 "        guard=\" AND lifecycle_state = 'running'\"",
-                replace="(1 if is_repair else 0,)",
+                replace="(in_stage, is_repair, in_stage and is_repair)",
             ),
         ),
     ),

@@ -5,8 +5,8 @@ from typing import Final
 from wayproof.conformance.mutants.mutant import Edit, Mutant
 from wayproof.conformance.mutants.named import FROM_ANY_STATE, SAME_SCOPE
 
-_ORDER: Final = "ORDER BY sequence_position, member_ordinal, started_at, workflow_run_id"
-_QUARANTINED: Final = "SET state = 'quarantined', finished_at = ?"
+_ORDER: Final = "ORDER BY sequence_position, member_ordinal, created_at, workflow_run_id"
+_QUARANTINED: Final = "SET state = 'quarantined',"
 _DISPOSITION: Final = (
     "disposition, retain_until = ArtifactDisposition(row.on_non_success), row.retain_until"
 )
@@ -39,7 +39,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         clauses=("observe-02",),
         fault="An ended journey shows no current stage.",
         kind="sql",
-        edits=(_ending('" active_runs = 0"', '" active_runs = 0, current_stage = NULL"'),),
+        edits=(
+            _ending(
+                " stage_unfinished_runs = 0", " stage_unfinished_runs = 0, current_stage = NULL"
+            ),
+        ),
     ),
     Mutant(
         name="runs-of-the-whole-scope-listed",
@@ -123,7 +127,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         fault="A quarantined run shows its start as its end.",
         kind="sql",
         edits=(
-            _ending(_QUARANTINED, "SET state = 'quarantined', finished_at = started_at + 0 * ?"),
+            _ending(
+                "_request_id = NULL, finished_at = ?",
+                "_request_id = NULL, finished_at = created_at + 0 * ?",
+            ),
         ),
     ),
     Mutant(
@@ -134,7 +141,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             _observation(
                 _ORDER,
-                "ORDER BY sequence_position, started_at, member_ordinal, workflow_run_id",
+                "ORDER BY sequence_position, created_at, member_ordinal, workflow_run_id",
             ),
         ),
     ),
@@ -143,7 +150,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         clauses=("observe-10",),
         fault="Of the runs with one position and ordinal the latest is listed first.",
         kind="sql",
-        edits=(_observation("started_at, workflow_run_id", "started_at DESC, workflow_run_id"),),
+        edits=(_observation("created_at, workflow_run_id", "created_at DESC, workflow_run_id"),),
     ),
     Mutant(
         name="listing-kept-while-equally-many-runs-are-active",
@@ -292,7 +299,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
             _ending(
                 _QUARANTINED,
                 "SET state = (SELECT iif(cancellation_reason IS NULL, 'quarantined', 'stopped')"
-                " FROM journeys WHERE journeys.journey = workflow_runs.journey), finished_at = ?",
+                " FROM journeys WHERE journeys.journey = workflow_runs.journey),",
             ),
         ),
     ),

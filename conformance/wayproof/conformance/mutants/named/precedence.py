@@ -42,12 +42,12 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
             FROM_ANY_STATE,
             Edit(
                 file="runs.py",
-                find="require_going(tx)\n    if run.state",
+                find="require_going(tx)\n    require_active(run)",
                 replace="""require_going(tx, or_cancelling=True)
     if tx.row.lifecycle_state == "cancelling":
         require_room(tx, {Counter(counter.value): 1 for counter in request.counters})
         raise Refusal(RefusalCode.JOURNEY_CANCELLING)
-    if run.state""",
+    require_active(run)""",
             ),
         ),
     ),
@@ -69,7 +69,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="reservations.py",
-                find="require_going(tx)\n    if run.state",
+                find="require_going(tx)\n    require_active(run)",
                 replace="""wanted = request.estimated_prompt_tokens or 0
     wanted += request.max_output_tokens or 0
     held = row.reconciled_tokens + row.conservatively_committed_tokens + row.reserved_tokens
@@ -79,7 +79,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
                 tx, LifecycleState.BUDGET_EXCEEDED, TerminalReason.TOKEN_BUDGET_EXHAUSTED
             )
     require_going(tx)
-    if run.state""",
+    require_active(run)""",
             ),
         ),
     ),
@@ -158,11 +158,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="runs.py",
-                find="run = _known_run(tx, request.workflow_run_id)\n    require_live("
+                find="run = known_run(tx, request.workflow_run_id)\n    require_live("
                 "tx, request.fencing_token)\n    require_going(tx)\n",
                 replace="""require_live(tx, request.fencing_token)
     require_going(tx)
-    run = _known_run(tx, request.workflow_run_id)
+    run = known_run(tx, request.workflow_run_id)
 """,
             ),
         ),

@@ -4,8 +4,6 @@ from typing import Final
 
 from wayproof.conformance.mutants.mutant import Edit, Mutant
 
-_RUN_IDS: Final = "runs = tuple(new_workflow_run_id() for _ in stage.workflows)"
-_STAGE: Final = "stage = _entry_stage(tx)\n"
 _CONFLICT: Final = 'if run.state not in ("stopped", request.outcome):'
 
 
@@ -20,9 +18,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         fault="The entry runs of two journeys have the same ids.",
         kind="logic",
         edits=(
-            _runs(
-                _RUN_IDS,
-                'runs = tuple(f"run-{number:032}" for number, _ in enumerate(stage.workflows))',
+            Edit(
+                file="entering.py",
+                find="workflow_run_id=new_workflow_run_id(),",
+                replace='workflow_run_id=f"run-{stage.position:016}{ordinal:016}",',
             ),
         ),
     ),
@@ -32,14 +31,15 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         fault="A stage that names one workflow twice starts it once.",
         kind="logic",
         edits=(
-            _runs(
-                _STAGE,
-                """pinned = _entry_stage(tx)
-    from types import SimpleNamespace
-    stage = SimpleNamespace(
-        workflows=tuple(dict.fromkeys(pinned.workflows)), stage_id=pinned.stage_id
-    )
-""",
+            Edit(
+                file="entering.py",
+                find="enumerate(stage.workflows or (None,))",
+                replace="enumerate(dict.fromkeys(stage.workflows or (None,)))",
+            ),
+            Edit(
+                file="entering.py",
+                find="len(stage.workflows)}",
+                replace="len(set(stage.workflows))}",
             ),
         ),
     ),
@@ -50,11 +50,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         kind="logic",
         edits=(
             _runs(
-                "    require_live(tx, request.fencing_token)\n    require_going(tx)\n    stage",
-                """    if request.fencing_token != row.fencing_token:
+                "    require_live(tx, request.fencing_token)\n    require_going(tx)\n    first",
+                """    if request.fencing_token != tx.row.fencing_token:
         raise Refusal(RefusalCode.FENCED)
     require_going(tx)
-    stage""",
+    first""",
             ),
         ),
     ),
@@ -64,9 +64,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         fault="A stage of parallel members consumes a single workflow-run start.",
         kind="logic",
         edits=(
-            _runs(
-                "{Counter.WORKFLOW_RUN_STARTS: len(stage.workflows)}",
-                "{Counter.WORKFLOW_RUN_STARTS: 1}",
+            Edit(
+                file="entering.py",
+                find="len(stage.workflows)}",
+                replace="min(1, len(stage.workflows))}",
             ),
         ),
     ),
@@ -76,9 +77,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         fault="Parallel members are numbered by name, not as their step declares them.",
         kind="logic",
         edits=(
-            _runs(
-                "enumerate(zip(runs, stage.workflows, strict=True))",
-                "enumerate(zip(runs, sorted(stage.workflows), strict=True))",
+            Edit(
+                file="entering.py",
+                find="enumerate(stage.workflows or (None,))",
+                replace="enumerate(sorted(stage.workflows) or (None,))",
             ),
         ),
     ),
@@ -87,7 +89,13 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         clauses=("run-04", "idempotency-09"),
         fault="A repeated begin_journey answers the run ids of its members backwards.",
         kind="sql",
-        edits=(_runs("ORDER BY member_ordinal", "ORDER BY member_ordinal DESC"),),
+        edits=(
+            Edit(
+                file="entering.py",
+                find="ORDER BY sequence_position, member_ordinal",
+                replace="ORDER BY sequence_position, member_ordinal DESC",
+            ),
+        ),
     ),
     Mutant(
         name="grandchild-hung-on-the-entry-run",
@@ -95,9 +103,13 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         fault="The child of a child is recorded as a child of the entry run.",
         kind="sql",
         edits=(
-            _runs(
-                "run, parent.workflow_run_id, request.workflow_id",
-                "run, parent.parent_workflow_run_id or parent.workflow_run_id, request.workflow_id",
+            Edit(
+                file="runs.py",
+                find="parent_workflow_run_id=parent.workflow_run_id,",
+                replace=(
+                    "parent_workflow_run_id=parent.parent_workflow_run_id or "
+                    "parent.workflow_run_id,"
+                ),
             ),
         ),
     ),
@@ -107,9 +119,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         fault="A child of the second parallel member is numbered like the first.",
         kind="logic",
         edits=(
-            _runs(
-                "*(parent.stage_id, parent.sequence_position, parent.member_ordinal, tx.now)",
-                "*(parent.stage_id, parent.sequence_position, 0, tx.now)",
+            Edit(
+                file="runs.py",
+                find="member_ordinal=parent.member_ordinal,",
+                replace="member_ordinal=0,",
             ),
         ),
     ),
@@ -119,9 +132,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         fault="A decomposition is refused for a failed parent only.",
         kind="logic",
         edits=(
-            _runs(
-                'request.purpose == "decomposition" and parent.state != "active"',
-                'request.purpose == "decomposition" and parent.state == "failed"',
+            Edit(
+                file="runs.py",
+                find='if request.purpose == "decomposition":',
+                replace='if request.purpose == "decomposition" and parent.state != "completed":',
             ),
         ),
     ),
@@ -133,7 +147,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             _runs('parent.state != "failed" or parent.superseded', 'parent.state != "failed"'),
             _runs("AND state = 'failed' AND superseded = 0", "AND state = 'failed'"),
-            _runs("(1 if is_repair else 0,)", "(int(is_repair and not parent.superseded),)"),
+            _runs(
+                "(in_stage, is_repair, in_stage and is_repair)",
+                "(in_stage, is_repair and not parent.superseded, "
+                "in_stage and is_repair and not parent.superseded)",
+            ),
         ),
     ),
     Mutant(
@@ -143,7 +161,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         kind="sql",
         edits=(
             _runs(
-                "parent = _known_run(tx, request.parent_workflow_run_id)",
+                "parent = known_run(tx, request.parent_workflow_run_id)",
                 """parent = tx.run(request.parent_workflow_run_id)
     if parent is None and request.purpose == "refinement":
         from wayproof.impl.journey.rows import RUN_COLUMNS
@@ -157,8 +175,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
             ),
             Edit(
                 file="schema.py",
-                find="FOREIGN KEY (journey, parent_workflow_run_id) REFERENCES workflow_runs,",
-                replace="",
+                find="FOREIGN KEY (journey, parent_workflow_run_id) REFERENCES workflow_runs,\n"
+                "    CHECK ((state IN ('queued'",
+                replace="CHECK ((state IN ('queued'",
             ),
         ),
     ),
@@ -196,12 +215,14 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         fault="The repeated start of a refinement starts a second one.",
         kind="transaction",
         edits=(
-            _runs(
-                "return record_answer(tx, request, WorkflowRunsStarted(workflow_run_ids=(run,)))",
-                """started = WorkflowRunsStarted(workflow_run_ids=(run,))
-    if request.purpose == "refinement":
-        return encode(started)
-    return record_answer(tx, request, started)""",
+            Edit(
+                file="runs.py",
+                find="    return record_answer(tx, request, started)",
+                replace=(
+                    '    if request.purpose == "refinement":\n'
+                    "        return encode(started)\n"
+                    "    return record_answer(tx, request, started)"
+                ),
             ),
         ),
     ),
@@ -226,8 +247,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         kind="logic",
         edits=(
             _runs(
-                "if row.started_at is not None:",
-                "if row.started_at is not None and row.terminal_reason is None:",
+                "if tx.row.started_at is not None:",
+                "if tx.row.started_at is not None and tx.row.terminal_reason is None:",
             ),
         ),
     ),
@@ -279,11 +300,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         fault="A run that failed still counts as active.",
         kind="sql",
         edits=(
-            _runs(
-                '"active_runs = active_runs - 1, unrepaired_failures = unrepaired_failures + ?",\n'
-                '        (1 if state == "failed" else 0,),',
-                '"active_runs = active_runs - ?, unrepaired_failures = unrepaired_failures + ?",\n'
-                '        (0 if state == "failed" else 1, 1 if state == "failed" else 0),',
+            Edit(
+                file="runs.py",
+                find='"active_runs = active_runs - 1, unfinished_runs',
+                replace='f"active_runs = active_runs - {int(not failed)}, unfinished_runs',
             ),
         ),
     ),

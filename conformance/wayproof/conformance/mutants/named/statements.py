@@ -8,7 +8,9 @@ from wayproof.conformance.mutants.named import NO_COUNTER_CHECK, SAME_SCOPE
 _DUE: Final = "AND due_at <= ?"
 _LAPSED: Final = "WHERE journey = ? AND falls_due_at <= ? ORDER BY ordinal"
 _OPEN: Final = "AND falls_due_at IS NOT NULL ORDER BY ordinal"
-_ACTIVE: Final = "\" WHERE journey = ? AND state = 'active'\",\n        (tx.now, tx.row.journey)"
+_UNFINISHED: Final = (
+    '" WHERE journey = ? AND finished_at IS NULL",\n        (tx.now, tx.row.journey)'
+)
 _LATEST: Final = "ORDER BY ordinal DESC LIMIT 1"
 _SIBLINGS: Final = "WHERE journey = ? AND invocation_id = ? AND idempotency = 'authoritative'\""
 _COLUMNS: Final = "**{field: getattr(policy, field) for field in COUNTER_POLICY_FIELDS.values()}"
@@ -116,7 +118,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         clauses=("outcome-03", "cancel-15"),
         fault="The end of a journey quarantines the runs of its entry stage alone.",
         kind="sql",
-        edits=_ending(_ACTIVE, _ACTIVE.replace("'active'\"", "'active' AND purpose = 'entry'\"")),
+        edits=_ending(_UNFINISHED, _UNFINISHED.replace("IS NULL", "IS NULL AND purpose = 'entry'")),
     ),
     Mutant(
         name="completed-runs-quarantined-too",
@@ -125,9 +127,13 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         kind="sql",
         edits=(
             *_ending(
-                _ACTIVE, _ACTIVE.replace("state = 'active'", "state IN ('active', 'completed')")
+                _UNFINISHED,
+                _UNFINISHED.replace(
+                    "finished_at IS NULL",
+                    "(finished_at IS NULL OR state = 'completed' AND workflow_id IS NOT NULL)",
+                ),
             ),
-            *_ending("UPDATE workflow_runs INDEXED BY active_runs", "UPDATE workflow_runs"),
+            *_ending("UPDATE workflow_runs INDEXED BY unfinished_runs", "UPDATE workflow_runs"),
         ),
     ),
     Mutant(
@@ -168,8 +174,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         fault="A run of another journey is no unknown run to claim_attempt.",
         kind="sql",
         edits=_runs(
-            "    run = _known_run(tx, request.workflow_run_id)\n"
-            "    require_live(tx, request.fencing_token)\n    require_going(tx)\n    if run",
+            "    run = known_run(tx, request.workflow_run_id)\n"
+            "    require_live(tx, request.fencing_token)\n    require_going(tx)\n"
+            "    require_active(run)",
             """    from wayproof.impl.journey.rows import RUN_COLUMNS
     found = tx.one(
         f"SELECT {RUN_COLUMNS} FROM workflow_runs WHERE workflow_run_id = ? AND journey IN"
@@ -182,7 +189,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     run = RunRow._make(found)
     require_live(tx, request.fencing_token)
     require_going(tx)
-    if run""",
+    require_active(run)""",
         ),
     ),
     Mutant(
@@ -191,8 +198,16 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         fault="A repeated begin_journey answers every run of the journey.",
         kind="sql",
         edits=(
-            *_runs("FROM workflow_runs INDEXED BY entry_runs", "FROM workflow_runs"),
-            *_runs(" AND purpose = 'entry'\"", '"'),
+            Edit(
+                file="entering.py",
+                find="FROM workflow_runs INDEXED BY stage_runs",
+                replace="FROM workflow_runs",
+            ),
+            Edit(
+                file="entering.py",
+                find='" WHERE journey = ? AND entered_by = ?"',
+                replace="\" WHERE journey = ?1 AND (entered_by = ?2 OR ?2 = '')\"",
+            ),
         ),
     ),
     Mutant(

@@ -272,8 +272,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="runs.py",
-                find="    require_room(tx, wanted)\n    run = new_workflow_run_id()",
-                replace="    run = new_workflow_run_id()",
+                find="    require_room(tx, wanted)\n    run = RunRow(",
+                replace="    run = RunRow(",
             ),
             Edit(
                 file="runs.py",
@@ -290,15 +290,14 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         kind="transaction",
         edits=(
             Edit(
-                file="runs.py",
-                find="    require_room(tx, wanted)\n    runs = tuple(",
-                replace="    runs = tuple(",
+                file="entering.py",
+                find=("    require_room(tx, wanted)\n    return Entrance"),
+                replace="    return Entrance",
             ),
             Edit(
-                file="runs.py",
-                find="    tx.change(\n        \"lifecycle_state = 'running', started_at",
-                replace="    require_room(tx, wanted)\n"
-                "    tx.change(\n        \"lifecycle_state = 'running', started_at",
+                file="entering.py",
+                find="        queued = [run for",
+                replace=("        require_room(tx, self.wanted)\n        queued = [run for"),
             ),
         ),
     ),
@@ -399,9 +398,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="runs.py",
-                find="        schedule(tx)\n    return _reading(run.workflow_run_id, state)",
-                replace="        schedule(tx)\n"
-                "    return _reading(run.workflow_run_id, request.outcome)",
+                find="    return _reading(run.workflow_run_id, state, entered)",
+                replace="    return _reading(run.workflow_run_id, request.outcome, entered)",
             ),
         ),
     ),
