@@ -34,6 +34,9 @@ REGISTRY: dict[str, Any] = {
 }
 """One member, two parallel members, one with a choice at its entrypoint, and one of two stages."""
 
+REFINEMENT = [{"role": "refinement_patch", "reference": "patch@1"}]
+"""What an internal refinement re-entry works on (ruling 61)."""
+
 DELETE = {"on_non_success": "delete"}
 
 REQUEST_FIELDS = frozenset(

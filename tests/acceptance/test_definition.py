@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.acceptance.defaults import REGISTRY, start_request
+from tests.acceptance.defaults import REFINEMENT, REGISTRY, start_request
 from tests.acceptance.driver import Journeys, call, refused
 
 STYLED: dict[str, Any] = {
@@ -89,7 +89,10 @@ def test_a_later_start_pins_the_later_registry(journey: Journeys) -> None:
     j = journey.pending()
     j.world.reconfigure(PARALLEL)
     k = journey.running(
-        j.world, idempotency_key="key-2", entry={"kind": "stage", "id": "Builder+Coder"}
+        j.world,
+        idempotency_key="key-2",
+        entry={"kind": "stage", "id": "Builder+Coder"},
+        semantic_references=REFINEMENT,
     )
     assert k.digest != j.digest
     assert [run["workflow_id"] for run in k.runs()] == ["Builder", "Coder"]

@@ -112,6 +112,9 @@ def test_a_run_record_is_literal(journey: Journeys) -> None:
             "member_ordinal": 0,
             "state": "completed",
             "superseded": False,
+            "pending_input_request_id": None,
+            "chosen_option_id": None,
+            "created_at": "2030-01-01T00:00:00.000Z",
             "started_at": "2030-01-01T00:00:00.000Z",
             "finished_at": "2030-01-01T00:00:04.000Z",
         }

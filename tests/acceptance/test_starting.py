@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.acceptance.defaults import access, policy, start_request
+from tests.acceptance.defaults import REFINEMENT, access, policy, start_request
 from tests.acceptance.driver import Journey, Journeys, call, refused, tokens
 
 TWO_STAGES = {"kind": "stage", "id": "Designer"}
@@ -151,13 +151,30 @@ def test_an_entry_outside_the_sequence_is_refused(journey: Journeys, entry: Any)
     """Start verifies that the entry reference belongs to the sequence, before persistence."""
     world = journey.world()
     with refused("invalid_entry"):
-        call(world, "start", start_request(entry=entry))
+        call(world, "start", start_request(entry=entry, semantic_references=REFINEMENT))
+    assert journey.pending(world).version() == 1  # the key is free
+
+
+def test_a_public_caller_does_not_enter_by_a_stage(journey: Journeys) -> None:
+    """A public entry uses an entrypoint; a stage is an internal refinement's (ruling 61)."""
+    world = journey.world()
+    with refused("invalid_entry"):
+        call(world, "start", start_request(entry={"kind": "stage", "id": "Builder"}))
+    assert journey.pending(world).version() == 1  # the key is free
+
+
+def test_a_message_needs_an_entry_that_supports_one(journey: Journeys) -> None:
+    """An initial user message, where supported (ruling 62)."""
+    world = journey.world()
+    with refused("initial_message_unsupported"):
+        call(world, "start", start_request(initial_message="Build me a shop."))
     assert journey.pending(world).version() == 1  # the key is free
 
 
 def test_a_declared_stage_is_an_entry(journey: Journeys) -> None:
     """An internal re-entry uses an entry stage declared by the named sequence."""
-    j = journey.running(entry={"kind": "stage", "id": "Builder"})
+    stage = {"kind": "stage", "id": "Builder"}
+    j = journey.running(entry=stage, semantic_references=REFINEMENT)
     assert j.snapshot()["current_stage"] == "Builder"
 
 
@@ -228,7 +245,13 @@ def test_several_stages_need_durable_dispatch(journey: Journeys) -> None:
     """Required capabilities are derived from the policy and the pinned definition (ruling 39)."""
     world = journey.world(withheld=("durable_dispatch",))
     with refused("journey_execution_capability_unavailable") as caught:
-        call(world, "start", start_request(workflow_sequence_id="chain", entry=TWO_STAGES))
+        call(
+            world,
+            "start",
+            start_request(
+                workflow_sequence_id="chain", entry=TWO_STAGES, semantic_references=REFINEMENT
+            ),
+        )
     assert "durable_dispatch" in caught.detail["missing"]
     assert journey.pending(world).state() == ("pending", None)  # one stage does not need it
 

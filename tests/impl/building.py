@@ -7,7 +7,13 @@ the store shows, so that a worker that was killed is replaced by a new one at an
 from collections.abc import Callable
 from typing import Any, Final
 
-from tests.impl.clients import ACCESS, HOUR, MINUTE, policy
+from tests.impl.clients import (
+    ACCESS,
+    HOUR,
+    MINUTE,
+    REFINING,
+    policy,
+)
 
 from wayproof.spec.journey.definitions import (
     OptionDeclaration,
@@ -110,6 +116,7 @@ def start_request(sequence: str, key: str = "key", **changed: Any) -> dict[str, 
         "idempotency_key": key,
         "workflow_sequence_id": sequence,
         "entry": {"kind": "stage", "id": "app_type_selector"},
+        **REFINING,
         "policy": policy(**changed),
     }
 

@@ -33,6 +33,11 @@ ACCESS: Final[dict[str, Any]] = {
     "tenant_id": "tenant",
     "owner_id": "owner",
 }
+REFINING: Final[dict[str, Any]] = {
+    "semantic_references": [{"role": "refinement_patch", "reference": "sha256:1"}]
+}
+"""What lets a start enter by a stage."""
+
 REGISTRY: Final = Registry(
     workflows=(WorkflowDeclaration(id="plan"), WorkflowDeclaration(id="draw")),
     entrypoints=(EntrypointDeclaration(id="front", sequence="build"),),
@@ -70,6 +75,7 @@ def start_request(key: str = "key", *, sequence: str = "build", **changed: Any) 
         "entry": {"kind": "stage", "id": "plan"}
         if sequence == "long"
         else {"kind": "entrypoint", "id": "front"},
+        **(REFINING if sequence == "long" else {}),
         "policy": policy(**changed),
     }
 

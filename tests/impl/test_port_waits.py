@@ -358,7 +358,7 @@ def test_a_watch_that_breaks_ends_every_wait(
             waiter = asyncio.create_task(handle.wait_terminal())
             await asyncio.sleep(0.05)
 
-            def broken() -> int:
+            def broken(_: str) -> int:
                 if threading.current_thread().name == "wayproof-journey-watch":
                     raise OSError("no clock")
                 return NOW

@@ -79,6 +79,7 @@ REFUSED: tuple[tuple[str, Act], ...] = (
     ("operation_conflict", child("attempt", "decomposition", 0)),
     ("unknown_workflow_sequence", starting(idempotency_key="2", workflow_sequence_id="none")),
     ("invalid_entry", starting(idempotency_key="2", entry={"kind": "stage", "id": "none"})),
+    ("initial_message_unsupported", starting(idempotency_key="2", initial_message="hello")),
     (
         "invalid_route_choice",
         starting(idempotency_key="2", route_choices=[{"transition_id": "t", "option_id": "o"}]),

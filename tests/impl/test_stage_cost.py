@@ -5,7 +5,14 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from tests.impl.clients import ACCESS, NOW, Client, policy, serving
+from tests.impl.clients import (
+    ACCESS,
+    NOW,
+    REFINING,
+    Client,
+    policy,
+    serving,
+)
 from tests.impl.measures import Work, work_of
 
 from wayproof.impl.journey import Answered, JourneyService, dispatch
@@ -72,6 +79,7 @@ def travelled(service: JourneyService, age: str, key: str) -> Traveller:
         "idempotency_key": key,
         "workflow_sequence_id": "endless",
         "entry": {"kind": "stage", "id": "plan"},
+        **REFINING,
         "policy": policy(),
     }
     reply = service.call("start", start, now=NOW)

@@ -6,8 +6,9 @@ import time
 class SystemClock:
     """UTC in whole milliseconds since 1970, as every ``now`` argument wants it.
 
-    Within one process it never runs backwards, so that setting the system's clock back gives no
-    journey more time.
+    It is never behind what it was when it was made plus what has passed since, so that setting the
+    system's clock back gives no journey more time. One that was set forward is believed for as
+    long as it is so.
     """
 
     def __init__(self) -> None:

@@ -8,7 +8,8 @@ A wait belongs to its waiter alone. Cancelling its task, letting its timeout run
 port or killing the process ends the wait and nothing else; another wait, there or in another
 process, sees the same journey. A wait also lets what is due in its journey take effect when it
 falls due (the deadline, the cutoff of a cancellation, a lease, the accounting deadline): a journey
-whose owner has died still ends as long as somebody waits for it.
+whose owner has died still ends as long as somebody waits for it. A deadline is due as soon as UTC
+or the process's monotonic clock shows it, see ``deadlines.py``.
 
 Whoever waits is woken within ``look_interval_seconds`` of the commit, see ``waiting.py``. Measured
 on two busy cores with the default of 20 milliseconds, from a durable commit in another process
@@ -36,12 +37,14 @@ from typing import Any, Final, TypeVar
 
 from wayproof.impl.journey.clock import SystemClock
 from wayproof.impl.journey.connection import Synchronous
+from wayproof.impl.journey.deadlines import Clocks, Deadlines, monotonic_milliseconds
 from wayproof.impl.journey.errors import StoreUnavailableError
 from wayproof.impl.journey.handle import JourneyHandle
 from wayproof.impl.journey.replies import Refused
 from wayproof.impl.journey.service import JourneyService
 from wayproof.impl.journey.store import ADVERTISED, SqliteJourneyStore
 from wayproof.impl.journey.waiting import Goal, Watch
+from wayproof.spec.journey.constraints import to_milliseconds
 from wayproof.spec.journey.definitions import Registry
 from wayproof.spec.journey.operations import OPERATIONS
 from wayproof.spec.journey.ports import PortError, WaitTimeoutError
@@ -83,6 +86,7 @@ async def open_port(
     registry: Registry,
     capabilities: Iterable[Capability] = ADVERTISED,
     now: Callable[[], int] | None = None,
+    monotonic: Callable[[], int] = monotonic_milliseconds,
     synchronous: Synchronous = "FULL",
     patience_seconds: float = 10.0,
     look_interval_seconds: float = 0.02,
@@ -90,6 +94,7 @@ async def open_port(
     """Open the port of one namespace of a store, and the store if need be.
 
     ``now`` is the clock, in milliseconds since 1970 UTC, by default a :class:`SystemClock`;
+    ``monotonic`` is the one that nobody can set, in milliseconds since any moment;
     ``look_interval_seconds`` bounds how late a waiter is woken. The other arguments are those of
     :class:`SqliteJourneyStore` and its ``namespace``. A port must not be carried across a fork.
 
@@ -97,7 +102,7 @@ async def open_port(
         StoreError: see ``errors.py``; the file was not changed.
         ValueError: for a capability that this implementation does not have.
     """
-    clock = SystemClock().now if now is None else now
+    deadlines = Deadlines(Clocks(utc=now or SystemClock().now, monotonic=monotonic))
     executor = ThreadPoolExecutor(1, thread_name_prefix="wayproof-journey-port")
     resources = ExitStack()
 
@@ -106,10 +111,12 @@ async def open_port(
         resources.enter_context(store)
         service = store.namespace(namespace, registry=registry, capabilities=capabilities)
         try:
-            watch = resources.enter_context(Watch(store.path, clock, look_interval_seconds))
+            watch = resources.enter_context(
+                Watch(store.path, deadlines.moment, look_interval_seconds)
+            )
         except sqlite3.Error as error:
             raise StoreUnavailableError(f"the store cannot be watched: {error}") from error
-        return SqliteJourneyPort(executor, service, watch, clock)
+        return SqliteJourneyPort(executor, service, watch, deadlines)
 
     try:
         yield await asyncio.wrap_future(executor.submit(opened))
@@ -134,12 +141,12 @@ class SqliteJourneyPort:
     """
 
     def __init__(
-        self, executor: Executor, service: JourneyService, watch: Watch, now: Callable[[], int]
+        self, executor: Executor, service: JourneyService, watch: Watch, deadlines: Deadlines
     ) -> None:
         self._executor = executor
         self._service = service
         self._watch = watch
-        self._now = now
+        self._deadlines = deadlines
 
     def handle(self, journey_id: str, access: ExecutionAccess) -> JourneyHandle:
         """A handle of a journey that was started anywhere, by whoever has its creation scope.
@@ -151,6 +158,8 @@ class SqliteJourneyPort:
     async def start(self, request: JourneyStartRequest) -> JourneyHandle:
         """Start a journey, or find the one that this request started."""
         started = await self._ask("start", _json(request))
+        deadline = to_milliseconds(request.policy.deadline_utc)
+        await self._by_thread(partial(self._deadlines.meet, started.journey_id, deadline))
         return self.handle(started.journey_id, request.access)
 
     async def snapshot(self, journey_id: str, access: ExecutionAccess) -> JourneySnapshot:
@@ -230,6 +239,7 @@ class SqliteJourneyPort:
             if timeout_seconds is None
             else began_at + min(timeout_seconds, _LONGEST_WAIT_SECONDS)
         )
+        await self._by_thread(partial(self._meet, request))
         with self._watch.bell(request.journey_id, goal) as bell:
             while True:
                 bell.silence()
@@ -255,11 +265,22 @@ class SqliteJourneyPort:
 
     def _look(self, goal: Goal, request: JourneyRequest, arguments: object) -> Any:
         """What is waited for, once all that is due has taken effect; None if it is not there."""
-        self._service.sweep_one(request.access, request.journey_id, now=self._now())
-        return self._reply(_READS[goal], arguments)
+        now = self._deadlines.moment(request.journey_id)
+        self._service.sweep_one(request.access, request.journey_id, now=now)
+        found = self._reply(_READS[goal], arguments)
+        if found is not None:
+            self._deadlines.forget(request.journey_id)
+        return found
 
-    def _reply(self, operation: str, arguments: object) -> Any:
-        reply = self._service.call(operation, arguments, now=self._now())
+    def _meet(self, request: JourneyRequest) -> None:
+        """Derive the deadline of this process; a journey is met no later than its first wait."""
+        now = self._deadlines.clocks.utc()
+        deadline = self._service.deadline_of(request.access, request.journey_id, now=now)
+        self._deadlines.meet(request.journey_id, deadline)
+
+    def _reply(self, operation: str, arguments: Any) -> Any:
+        now = self._deadlines.moment(arguments.get("journey_id", ""))
+        reply = self._service.call(operation, arguments, now=now)
         if isinstance(reply, Refused):
             raise Refusal(reply.code, reply.detail)
         if reply.value is None:

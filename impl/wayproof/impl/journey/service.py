@@ -118,6 +118,17 @@ class JourneyService:
         if due_at is not None and due_at <= now:
             self._turns.write(lambda: sweep_journey(opened()))
 
+    def deadline_of(self, access: ExecutionAccess, journey_id: str, *, now: int) -> int:
+        """The persisted deadline of one journey, in milliseconds since 1970 UTC.
+
+        Raises:
+            Refusal: as :meth:`sweep_one`.
+        """
+        opened = partial(
+            open_authorized, self._connection, self._namespace, access, journey_id, now
+        )
+        return self._turns.read(lambda: opened().row.deadline)
+
     def _serve(self, handler: Callable[..., Any], request: JourneyRequest, now: int) -> Reply:
         tx = open_authorized(
             self._connection, self._namespace, request.access, request.journey_id, now

@@ -72,11 +72,13 @@ class Bell:
 class Watch:
     """Rings the bells of all waiters of one port, from a thread with a connection of its own.
 
+    ``now`` is the moment at which a look at one journey is served, see ``deadlines.py``.
+
     To be entered before bells are asked for, which fails with SQLite's error if the file cannot be
     opened once more; leaving it rings all that are left.
     """
 
-    def __init__(self, path: Path, now: Callable[[], int], interval_seconds: float) -> None:
+    def __init__(self, path: Path, now: Callable[[str], int], interval_seconds: float) -> None:
         self._path = path
         self._now = now
         self._interval_seconds = interval_seconds
@@ -148,9 +150,8 @@ class Watch:
                 for bell in bells:
                     bell.ring()
                 continue
-            now = self._now()
             for bell in bells:
-                if known[bell.journey_id].concerns(bell.goal, now):
+                if known[bell.journey_id].concerns(bell.goal, self._now(bell.journey_id)):
                     bell.ring()
 
     def _next_bells(self) -> list[Bell]:

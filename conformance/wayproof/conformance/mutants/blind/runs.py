@@ -29,11 +29,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
                 find="    wanted = _CHILD_COUNTERS[request.purpose]\n",
                 replace=_SUPERSEDE + "    wanted = _CHILD_COUNTERS[request.purpose]\n",
             ),
-            Edit(
-                file="runs.py",
-                find=_SUPERSEDE + "    in_stage = ",
-                replace="    in_stage = ",
-            ),
+            Edit(file="runs.py", find=_SUPERSEDE + "    in_stage", replace="    in_stage"),
         ),
     ),
     Mutant(
@@ -63,9 +59,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="ending.py",
-                find='request_id = NULL, finished_at = ?"\n',
+                find='NULL, finished_at = ?"\n',
                 replace=(
-                    "request_id = NULL, finished_at ="
+                    "NULL, finished_at ="
                     ' min(?, (SELECT deadline FROM journeys AS j"\n'
                     '        " WHERE j.journey = workflow_runs.journey))"\n'
                 ),
@@ -84,10 +80,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
             Edit(
                 file="ending.py",
                 find=(
-                    '" WHERE journey = ? AND finished_at IS NULL",\n'
-                    "        (tx.now, tx.row.journey),"
+                    '        " WHERE journey = ? AND finished_at IS NULL",\n'
+                    "        (tx.now, tx.row.journey),\n"
                 ),
-                replace=('" WHERE finished_at IS NULL",\n        (tx.now,),'),
+                replace='        " WHERE finished_at IS NULL",\n        (tx.now,),\n',
             ),
         ),
     ),

@@ -52,20 +52,16 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="stages.py",
-                find=(
-                    'tx.one("SELECT definition FROM definitions WHERE definition_digest = ?", '
-                    "(digest,))"
-                ),
-                replace=(
-                    "tx.one(\n"
-                    '            "SELECT definition FROM definitions"\n'
-                    '            " JOIN journeys USING (definition_digest)"\n'
-                    '            " WHERE workflow_sequence_id = ? AND namespace ="\n'
-                    '            " (SELECT namespace FROM journeys WHERE journey = ?)"\n'
-                    '            " ORDER BY journey DESC LIMIT 1",\n'
-                    "            (tx.row.workflow_sequence_id, tx.row.journey),\n"
-                    "        )"
-                ),
+                find="digest = tx.row.definition_digest\n",
+                replace="""found = tx.one(
+        "SELECT definition_digest FROM journeys"
+        " WHERE workflow_sequence_id = ? AND namespace ="
+        " (SELECT namespace FROM journeys WHERE journey = ?)"
+        " ORDER BY journey DESC LIMIT 1",
+        (tx.row.workflow_sequence_id, tx.row.journey),
+    )
+    digest = tx.row.definition_digest if found is None else found[0]
+""",
             ),
         ),
     ),

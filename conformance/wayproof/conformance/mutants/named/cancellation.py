@@ -108,10 +108,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="runs.py",
-                find="require_going(tx)\n    require_active(run)",
-                replace="require_going(tx, or_cancelling="
-                'request.counters == ("structured_output_correction_attempts",))\n'
-                "    require_active(run)",
+                find="require_going(tx)\n    require_active(run)\n    wanted",
+                replace="require_going(tx, or_cancelling=request.counters == "
+                '("structured_output_correction_attempts",))\n    require_active(run)\n    wanted',
             ),
             Edit(
                 file="runs.py",
@@ -250,8 +249,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="runs.py",
-                find="    require_going(tx, or_cancelling=True)\n"
-                "    require_active(run)\n    state =",
+                find="    require_going(tx, or_cancelling=True)\n    require_active(run)\n",
                 replace="""    if run.state == "quarantined":
         tx.set_once(
             "UPDATE workflow_runs SET state = ? WHERE journey = ? AND workflow_run_id = ?",
@@ -261,7 +259,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         return _reading(run.workflow_run_id, request.outcome, NOTHING_ENTERED)
     require_going(tx, or_cancelling=True)
     require_active(run)
-    state =""",
+""",
             ),
         ),
     ),
@@ -273,10 +271,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="ending.py",
-                find=' pending_input_request_id = NULL, finished_at = ?"\n'
-                '        " WHERE journey = ? AND',
-                replace=' pending_input_request_id = NULL, finished_at = ?"\n'
-                f'        " WHERE journey IN ({SAME_SCOPE}) AND',
+                find="WHERE journey = ? AND finished_at IS NULL",
+                replace=f"WHERE journey IN ({SAME_SCOPE}) AND finished_at IS NULL",
             ),
         ),
     ),

@@ -161,15 +161,14 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="runs.py",
-                find=(
-                    '" stage_unrepaired_failures = stage_unrepaired_failures + ?",\n'
-                    "        (in_stage, failed, in_stage and failed),"
-                ),
-                replace=(
-                    '" stage_unrepaired_failures = stage_unrepaired_failures + ?,"\n'
-                    '        " workflow_run_starts = workflow_run_starts - ?",\n'
-                    "        (in_stage, failed, in_stage and failed, failed),"
-                ),
+                find='"active_runs = active_runs - 1, unfinished_runs = unfinished_runs - 1,"',
+                replace='"active_runs = active_runs - 1, unfinished_runs = unfinished_runs - 1,'
+                ' workflow_run_starts = workflow_run_starts - ?,"',
+            ),
+            Edit(
+                file="runs.py",
+                find="(in_stage, failed, in_stage and failed),",
+                replace="(failed, in_stage, failed, in_stage and failed),",
             ),
         ),
     ),

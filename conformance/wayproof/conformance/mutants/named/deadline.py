@@ -137,11 +137,12 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="runs.py",
-                find="require_going(tx)\n    require_active(run)",
+                find="require_going(tx)\n    require_active(run)\n    wanted",
                 replace="""if tx.row.lifecycle_state == "running" and run.state == "active":
         require_room(tx, {Counter(counter.value): 1 for counter in request.counters})
     require_going(tx)
-    require_active(run)""",
+    require_active(run)
+    wanted""",
             ),
         ),
     ),
@@ -166,8 +167,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="reservations.py",
-                find="require_going(tx)\n    require_active(run)",
-                replace=f"{_NOT_LATE}    require_active(run)",
+                find="require_going(tx)\n    require_active(run)\n",
+                replace=f"{_NOT_LATE}    require_active(run)\n",
             ),
         ),
     ),
@@ -192,14 +193,13 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="runs.py",
-                find="    require_going(tx, or_cancelling=True)\n"
-                "    require_active(run)\n    state =",
+                find="    require_going(tx, or_cancelling=True)\n    require_active(run)\n",
                 replace="""    row = tx.row
     late = row.lifecycle_state == "running" and tx.now >= row.deadline
     if not late:
         require_going(tx, or_cancelling=True)
     require_active(run)
-    state =""",
+""",
             ),
             Edit(
                 file="runs.py",

@@ -71,22 +71,15 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="stages.py",
-                find=(
-                    'tx.one("SELECT definition FROM definitions WHERE definition_digest = ?", '
-                    "(digest,))"
-                ),
-                replace=(
-                    "tx.one(\n"
-                    '            "SELECT definition FROM journeys AS own JOIN journeys AS '
-                    'latest"\n'
-                    '            " USING (namespace, workflow_sequence_id) JOIN definitions"\n'
-                    '            " ON definitions.definition_digest = '
-                    'latest.definition_digest"\n'
-                    '            " WHERE own.journey = ? ORDER BY latest.journey DESC LIMIT '
-                    '1",\n'
-                    "            (tx.row.journey,),\n"
-                    "        )"
-                ),
+                find="digest = tx.row.definition_digest\n",
+                replace="""latest = tx.one(
+        "SELECT latest.definition_digest FROM journeys AS own JOIN journeys AS latest"
+        " USING (namespace, workflow_sequence_id) WHERE own.journey = ?"
+        " ORDER BY latest.journey DESC LIMIT 1",
+        (tx.row.journey,),
+    )
+    digest = tx.row.definition_digest if latest is None else latest[0]
+""",
             ),
         ),
     ),
@@ -158,8 +151,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="stages.py",
-                find=("if option.sequence in (None, definition.sequence.id)\n            and all("),
-                replace="if all(",
+                find="if option.sequence in (None, definition.sequence.id)",
+                replace="if option.id",
             ),
         ),
     ),

@@ -153,11 +153,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
             FROM_ANY_STATE,
             _lifecycle(
                 "if row.started_at is None or row.unfinished_runs or row.unrepaired_failures:",
-                """if tx.one(
-        "SELECT 1 FROM workflow_runs WHERE journey = ?"
-        " AND (finished_at IS NULL OR state = 'failed' AND superseded = 0)",
-        (row.journey,),
-    ):""",
+                "if row.unfinished_runs or row.unrepaired_failures:",
             ),
         ),
     ),
@@ -187,10 +183,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             _lifecycle(
                 "if row.started_at is None or row.unfinished_runs or row.unrepaired_failures:",
-                """if row.started_at is None or tx.one(
-        "SELECT 1 FROM workflow_runs WHERE journey = ? AND finished_at IS NULL",
-        (row.journey,),
-    ):""",
+                "if row.started_at is None or row.unfinished_runs:",
             ),
         ),
     ),
@@ -202,16 +195,13 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="runs.py",
-                find='failed = state == "failed"\n',
-                replace='failed = state == "failed" and run.purpose != "repair"\n',
+                find='failed = state == "failed"',
+                replace='failed = state == "failed" and run.purpose != "repair"',
             ),
             Edit(
                 file="runs.py",
-                find="(in_stage, is_repair, in_stage and is_repair)",
-                replace=(
-                    '(in_stage, counted := is_repair and parent.purpose != "repair", in_stage '
-                    "and counted)"
-                ),
+                find="(in_stage, is_repair, in_stage and is_repair),\n",
+                replace='(in_stage, *[is_repair and parent.purpose != "repair"] * 2),\n',
             ),
         ),
     ),
@@ -249,8 +239,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
             Edit(
                 file="runs.py",
                 find="(in_stage, is_repair, in_stage and is_repair),\n"
-                "        guard=\" AND lifecycle_state = 'running'\"",
-                replace="(in_stage, is_repair, in_stage and is_repair)",
+                "        guard=\" AND lifecycle_state = 'running'\",",
+                replace="(in_stage, is_repair, in_stage and is_repair),",
             ),
         ),
     ),

@@ -7,6 +7,7 @@ from wayproof.conformance.mutants.named import FROM_ANY_STATE, SAME_SCOPE
 
 _ORDER: Final = "ORDER BY sequence_position, member_ordinal, created_at, workflow_run_id"
 _QUARANTINED: Final = "SET state = 'quarantined',"
+_FINISHED: Final = "NULL, finished_at = ?"
 _DISPOSITION: Final = (
     "disposition, retain_until = ArtifactDisposition(row.on_non_success), row.retain_until"
 )
@@ -39,11 +40,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         clauses=("observe-02",),
         fault="An ended journey shows no current stage.",
         kind="sql",
-        edits=(
-            _ending(
-                " stage_unfinished_runs = 0", " stage_unfinished_runs = 0, current_stage = NULL"
-            ),
-        ),
+        edits=(_ending('" active_runs = 0, ', '" current_stage = NULL, active_runs = 0, '),),
     ),
     Mutant(
         name="runs-of-the-whole-scope-listed",
@@ -126,12 +123,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         clauses=("observe-07", "outcome-03"),
         fault="A quarantined run shows its start as its end.",
         kind="sql",
-        edits=(
-            _ending(
-                "_request_id = NULL, finished_at = ?",
-                "_request_id = NULL, finished_at = created_at + 0 * ?",
-            ),
-        ),
+        edits=(_ending(_FINISHED, "NULL, finished_at = coalesce(started_at, created_at) + 0 * ?"),),
     ),
     Mutant(
         name="runs-ordered-by-their-start",
@@ -140,8 +132,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         kind="sql",
         edits=(
             _observation(
-                _ORDER,
-                "ORDER BY sequence_position, created_at, member_ordinal, workflow_run_id",
+                _ORDER, "ORDER BY sequence_position, created_at, member_ordinal, workflow_run_id"
             ),
         ),
     ),

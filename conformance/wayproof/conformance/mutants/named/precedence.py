@@ -42,12 +42,13 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
             FROM_ANY_STATE,
             Edit(
                 file="runs.py",
-                find="require_going(tx)\n    require_active(run)",
+                find="require_going(tx)\n    require_active(run)\n    wanted",
                 replace="""require_going(tx, or_cancelling=True)
     if tx.row.lifecycle_state == "cancelling":
         require_room(tx, {Counter(counter.value): 1 for counter in request.counters})
         raise Refusal(RefusalCode.JOURNEY_CANCELLING)
-    require_active(run)""",
+    require_active(run)
+    wanted""",
             ),
         ),
     ),
@@ -69,7 +70,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="reservations.py",
-                find="require_going(tx)\n    require_active(run)",
+                find="require_going(tx)\n    require_active(run)\n",
                 replace="""wanted = request.estimated_prompt_tokens or 0
     wanted += request.max_output_tokens or 0
     held = row.reconciled_tokens + row.conservatively_committed_tokens + row.reserved_tokens
@@ -79,7 +80,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
                 tx, LifecycleState.BUDGET_EXCEEDED, TerminalReason.TOKEN_BUDGET_EXHAUSTED
             )
     require_going(tx)
-    require_active(run)""",
+    require_active(run)
+""",
             ),
         ),
     ),
@@ -158,8 +160,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="runs.py",
-                find="run = known_run(tx, request.workflow_run_id)\n    require_live("
-                "tx, request.fencing_token)\n    require_going(tx)\n",
+                find="run = known_run(tx, request.workflow_run_id)\n"
+                "    require_live(tx, request.fencing_token)\n    require_going(tx)\n",
                 replace="""require_live(tx, request.fencing_token)
     require_going(tx)
     run = known_run(tx, request.workflow_run_id)

@@ -11,6 +11,10 @@ def _runs(find: str, replace: str) -> Edit:
     return Edit(file="runs.py", find=find, replace=replace)
 
 
+def _entering(find: str, replace: str) -> Edit:
+    return Edit(file="entering.py", find=find, replace=replace)
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     Mutant(
         name="run-ids-numbered-within-the-journey",
@@ -18,10 +22,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         fault="The entry runs of two journeys have the same ids.",
         kind="logic",
         edits=(
-            Edit(
-                file="entering.py",
-                find="workflow_run_id=new_workflow_run_id(),",
-                replace='workflow_run_id=f"run-{stage.position:016}{ordinal:016}",',
+            _entering(
+                "workflow_run_id=new_workflow_run_id()",
+                'workflow_run_id=f"run-{stage.position:016}{ordinal:016}"',
             ),
         ),
     ),
@@ -32,14 +35,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         kind="logic",
         edits=(
             Edit(
-                file="entering.py",
-                find="enumerate(stage.workflows or (None,))",
-                replace="enumerate(dict.fromkeys(stage.workflows or (None,)))",
-            ),
-            Edit(
-                file="entering.py",
-                find="len(stage.workflows)}",
-                replace="len(set(stage.workflows))}",
+                file="stages.py",
+                find="workflows = step.workflows\n",
+                replace="workflows = tuple(dict.fromkeys(step.workflows))\n",
             ),
         ),
     ),
@@ -64,10 +62,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         fault="A stage of parallel members consumes a single workflow-run start.",
         kind="logic",
         edits=(
-            Edit(
-                file="entering.py",
-                find="len(stage.workflows)}",
-                replace="min(1, len(stage.workflows))}",
+            _entering(
+                "{Counter.WORKFLOW_RUN_STARTS: len(stage.workflows)}",
+                "{Counter.WORKFLOW_RUN_STARTS: min(1, len(stage.workflows))}",
             ),
         ),
     ),
@@ -77,10 +74,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         fault="Parallel members are numbered by name, not as their step declares them.",
         kind="logic",
         edits=(
-            Edit(
-                file="entering.py",
-                find="enumerate(stage.workflows or (None,))",
-                replace="enumerate(sorted(stage.workflows) or (None,))",
+            _entering(
+                "enumerate(stage.workflows or (None,))",
+                "enumerate(sorted(stage.workflows) or (None,))",
             ),
         ),
     ),
@@ -90,10 +86,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         fault="A repeated begin_journey answers the run ids of its members backwards.",
         kind="sql",
         edits=(
-            Edit(
-                file="entering.py",
-                find="ORDER BY sequence_position, member_ordinal",
-                replace="ORDER BY sequence_position, member_ordinal DESC",
+            _entering(
+                "ORDER BY sequence_position, member_ordinal",
+                "ORDER BY sequence_position, member_ordinal DESC",
             ),
         ),
     ),
@@ -103,13 +98,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         fault="The child of a child is recorded as a child of the entry run.",
         kind="sql",
         edits=(
-            Edit(
-                file="runs.py",
-                find="parent_workflow_run_id=parent.workflow_run_id,",
-                replace=(
-                    "parent_workflow_run_id=parent.parent_workflow_run_id or "
-                    "parent.workflow_run_id,"
-                ),
+            _runs(
+                "parent_workflow_run_id=parent.workflow_run_id",
+                "parent_workflow_run_id=parent.parent_workflow_run_id or parent.workflow_run_id",
             ),
         ),
     ),
@@ -118,24 +109,17 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         clauses=("run-06", "observe-10"),
         fault="A child of the second parallel member is numbered like the first.",
         kind="logic",
-        edits=(
-            Edit(
-                file="runs.py",
-                find="member_ordinal=parent.member_ordinal,",
-                replace="member_ordinal=0,",
-            ),
-        ),
+        edits=(_runs("member_ordinal=parent.member_ordinal", "member_ordinal=0"),),
     ),
     Mutant(
         name="completed-run-decomposed",
         clauses=("run-07",),
-        fault="A decomposition is refused for a failed parent only.",
+        fault="A run that has completed can be decomposed.",
         kind="logic",
         edits=(
-            Edit(
-                file="runs.py",
-                find='if request.purpose == "decomposition":',
-                replace='if request.purpose == "decomposition" and parent.state != "completed":',
+            _runs(
+                'if request.purpose == "decomposition":',
+                'if request.purpose == "decomposition" and parent.state != "completed":',
             ),
         ),
     ),
@@ -149,8 +133,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
             _runs("AND state = 'failed' AND superseded = 0", "AND state = 'failed'"),
             _runs(
                 "(in_stage, is_repair, in_stage and is_repair)",
-                "(in_stage, is_repair and not parent.superseded, "
-                "in_stage and is_repair and not parent.superseded)",
+                "(in_stage, *[is_repair and not parent.superseded] * 2)",
             ),
         ),
     ),
@@ -176,8 +159,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
             Edit(
                 file="schema.py",
                 find="FOREIGN KEY (journey, parent_workflow_run_id) REFERENCES workflow_runs,\n"
-                "    CHECK ((state IN ('queued'",
-                replace="CHECK ((state IN ('queued'",
+                "    CHECK ((state IN",
+                replace="CHECK ((state IN",
             ),
         ),
     ),
@@ -204,7 +187,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
                 (request.outcome, tx.row.journey, run.workflow_run_id),
             )
             tx.change("unrepaired_failures = unrepaired_failures - 1")
-            return _reading(run.workflow_run_id, request.outcome)
+            return _reading(run.workflow_run_id, request.outcome, NOTHING_ENTERED)
         if run.state not in ("stopped", request.outcome):""",
             ),
         ),
@@ -215,14 +198,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         fault="The repeated start of a refinement starts a second one.",
         kind="transaction",
         edits=(
-            Edit(
-                file="runs.py",
-                find="    return record_answer(tx, request, started)",
-                replace=(
-                    '    if request.purpose == "refinement":\n'
-                    "        return encode(started)\n"
-                    "    return record_answer(tx, request, started)"
-                ),
+            _runs(
+                "return record_answer(tx, request, started)",
+                """if request.purpose == "refinement":
+        return encode(started)
+    return record_answer(tx, request, started)""",
             ),
         ),
     ),
@@ -300,10 +280,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         fault="A run that failed still counts as active.",
         kind="sql",
         edits=(
-            Edit(
-                file="runs.py",
-                find='"active_runs = active_runs - 1, unfinished_runs',
-                replace='f"active_runs = active_runs - {int(not failed)}, unfinished_runs',
+            _runs("active_runs = active_runs - 1", "active_runs = active_runs - ?"),
+            _runs(
+                "(in_stage, failed, in_stage and failed)",
+                "(not failed, in_stage, failed, in_stage and failed)",
             ),
         ),
     ),

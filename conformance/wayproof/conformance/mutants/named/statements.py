@@ -8,9 +8,7 @@ from wayproof.conformance.mutants.named import NO_COUNTER_CHECK, SAME_SCOPE
 _DUE: Final = "AND due_at <= ?"
 _LAPSED: Final = "WHERE journey = ? AND falls_due_at <= ? ORDER BY ordinal"
 _OPEN: Final = "AND falls_due_at IS NOT NULL ORDER BY ordinal"
-_UNFINISHED: Final = (
-    '" WHERE journey = ? AND finished_at IS NULL",\n        (tx.now, tx.row.journey)'
-)
+_UNFINISHED: Final = "WHERE journey = ? AND finished_at IS NULL"
 _LATEST: Final = "ORDER BY ordinal DESC LIMIT 1"
 _SIBLINGS: Final = "WHERE journey = ? AND invocation_id = ? AND idempotency = 'authoritative'\""
 _COLUMNS: Final = "**{field: getattr(policy, field) for field in COUNTER_POLICY_FIELDS.values()}"
@@ -118,7 +116,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         clauses=("outcome-03", "cancel-15"),
         fault="The end of a journey quarantines the runs of its entry stage alone.",
         kind="sql",
-        edits=_ending(_UNFINISHED, _UNFINISHED.replace("IS NULL", "IS NULL AND purpose = 'entry'")),
+        edits=_ending(_UNFINISHED, f"{_UNFINISHED} AND purpose = 'entry'"),
     ),
     Mutant(
         name="completed-runs-quarantined-too",
@@ -128,10 +126,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             *_ending(
                 _UNFINISHED,
-                _UNFINISHED.replace(
-                    "finished_at IS NULL",
-                    "(finished_at IS NULL OR state = 'completed' AND workflow_id IS NOT NULL)",
-                ),
+                "WHERE journey = ? AND (finished_at IS NULL"
+                " OR state = 'completed' AND chosen_option_id IS NULL)",
             ),
             *_ending("UPDATE workflow_runs INDEXED BY unfinished_runs", "UPDATE workflow_runs"),
         ),
@@ -175,8 +171,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         kind="sql",
         edits=_runs(
             "    run = known_run(tx, request.workflow_run_id)\n"
-            "    require_live(tx, request.fencing_token)\n    require_going(tx)\n"
-            "    require_active(run)",
+            "    require_live(tx, request.fencing_token)\n    require_going(tx)\n",
             """    from wayproof.impl.journey.rows import RUN_COLUMNS
     found = tx.one(
         f"SELECT {RUN_COLUMNS} FROM workflow_runs WHERE workflow_run_id = ? AND journey IN"
@@ -189,7 +184,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     run = RunRow._make(found)
     require_live(tx, request.fencing_token)
     require_going(tx)
-    require_active(run)""",
+""",
         ),
     ),
     Mutant(
@@ -205,8 +200,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
             ),
             Edit(
                 file="entering.py",
-                find='" WHERE journey = ? AND entered_by = ?"',
-                replace="\" WHERE journey = ?1 AND (entered_by = ?2 OR ?2 = '')\"",
+                find="WHERE journey = ? AND entered_by = ?",
+                replace="WHERE journey = ?1 AND (entered_by = ?2 OR ?2 = '')",
             ),
         ),
     ),

@@ -289,15 +289,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         " commits them.",
         kind="transaction",
         edits=(
+            Edit(file="entering.py", find="    require_room(tx, wanted)\n", replace=""),
             Edit(
                 file="entering.py",
-                find=("    require_room(tx, wanted)\n    return Entrance"),
-                replace="    return Entrance",
-            ),
-            Edit(
-                file="entering.py",
-                find="        queued = [run for",
-                replace=("        require_room(tx, self.wanted)\n        queued = [run for"),
+                find="            create_run(tx, run)\n",
+                replace="            create_run(tx, run)\n        require_room(tx, self.wanted)\n",
             ),
         ),
     ),
@@ -398,8 +394,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         edits=(
             Edit(
                 file="runs.py",
-                find="    return _reading(run.workflow_run_id, state, entered)",
-                replace="    return _reading(run.workflow_run_id, request.outcome, entered)",
+                find="return _reading(run.workflow_run_id, state, entered)",
+                replace="return _reading(run.workflow_run_id, request.outcome, entered)",
             ),
         ),
     ),
