@@ -107,9 +107,12 @@ def plan(terms: Terms, position: int) -> Iterator[Planned]:
             for ordinal, workflow_id in enumerate(workflows):
                 yield Planned(position, ordinal, workflow_id, WorkflowRunState.QUEUED)
             return
-        assert transition is not None
-        option = chosen.get(transition.id)
-        if transition.transition_type is TransitionType.USER_CHOICE_CONTEXT and option is None:
+        # A transition that nobody declared is passed by nothing: it waits for good.
+        option = None if transition is None else chosen.get(transition.id)
+        passed_by = None if transition is None else transition.transition_type
+        if passed_by is None or (
+            passed_by is TransitionType.USER_CHOICE_CONTEXT and option is None
+        ):
             yield Planned(position, 0, None, WorkflowRunState.WAITING)
             return
         yield Planned(position, 0, None, WorkflowRunState.COMPLETED, option)

@@ -30,8 +30,10 @@ def stages_of(terms: Terms) -> list[tuple[str, tuple[str, ...], TransitionType |
     for step in terms.definition.sequence.steps:
         if step.transition is None:
             stages.append((step.stage_id, step.workflows, None))
+        elif (transition := declared.get(step.transition)) is None:
+            # Nobody declared it, so nothing is ever offered.
+            stages.append((step.stage_id, (), TransitionType.USER_CHOICE_CONTEXT))
         else:
-            transition = declared[step.transition]
             session = () if transition.route_to is None else (transition.route_to,)
             stages.append((step.stage_id, session, transition.transition_type))
     return stages
