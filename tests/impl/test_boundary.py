@@ -446,6 +446,32 @@ def test_a_grant_that_is_kept_lets_nothing_leave_later(scene: Scene) -> None:
     assert states(client) == [("t-1", "reconciled", 0)]
 
 
+def test_a_response_that_comes_after_the_report_is_not_believed(scene: Scene) -> None:
+    client, provider, served = scene
+    sending: list[asyncio.Task[Answer]] = []
+
+    async def slow() -> Answer:
+        await asyncio.sleep(0.05)
+        return FINE
+
+    async def leaves_early(outgoing: Outgoing, send: Send) -> Answer:
+        sending.append(asyncio.ensure_future(send(outgoing)))
+        await asyncio.sleep(0.01)
+        return FINE
+
+    async def work() -> None:
+        idempotent = replace(PROVIDER, idempotency=Idempotency.AUTHORITATIVE)
+        made = boundary(client, served, provider, layer=leaves_early, provider=idempotent)
+        with pytest.raises(AmbiguousTransmissionError):
+            await made.invoke("call", PARTS)
+        with pytest.raises(UnclaimedTransmissionError):
+            await sending[0]
+
+    provider.script = [slow]
+    run(work())
+    assert states(client) == [("t-1", "expired_conservatively", None)]
+
+
 def test_a_layer_that_breaks_before_it_sends_is_told_with_its_error(scene: Scene) -> None:
     client, provider, served = scene
 
@@ -492,3 +518,21 @@ def test_the_deadline_keeps_back_what_is_granted(scene: Scene) -> None:
         invoke(boundary(client, served, provider, clocks=clocks, layer=late))
     assert not provider.arrivals
     assert lifecycle(client) == ("timed_out", "deadline_expired")
+
+
+# The page
+
+
+def test_the_example_of_the_page_prints_what_the_page_says(
+    scene: Scene, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client, _, _ = scene
+    page = (Path(__file__).resolve().parents[2] / "docs/boundary.md").read_text(encoding="utf-8")
+    program = page.partition("```python\n")[2].partition("```")[0]
+    printed = page.partition("```text\n")[2].partition("```")[0]
+    names: dict[str, Any] = {}
+    exec(program, names)
+    names["serve"](
+        client.service, SCOPE, client.journey_id, client.runs[0], client.token, NOW + HOUR, Hands()
+    )
+    assert printed and capsys.readouterr().out == printed
