@@ -336,12 +336,12 @@ def test_a_lease_is_renewed_while_its_call_is_in_flight(scene: Scene) -> None:
     client, provider, served = scene
 
     async def slow() -> Answer:
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(0.5)
         return FINE
 
     provider.script = [slow]
     assert invoke(boundary(client, served, provider, lease_milliseconds=150)) == FINE
-    assert 2 <= served.asked.count("renew_reservation") <= 5
+    assert 2 <= served.asked.count("renew_reservation") <= 10
 
 
 def test_a_layer_that_waits_longer_than_its_lease_sends_nothing(scene: Scene) -> None:
