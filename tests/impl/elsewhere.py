@@ -13,6 +13,7 @@ import pytest
 from tests.impl.clients import ACCESS, NOW, REGISTRY, Client, serving, start_request
 
 from wayproof.impl.journey import JourneyService, SqliteJourneyPort, open_port
+from wayproof.impl.journey.deadlines import Clocks
 from wayproof.spec.journey.records import ExecutionAccess
 from wayproof.spec.journey.requests import JourneyStartRequest
 from wayproof.spec.journey.validation import decode_record
@@ -30,6 +31,22 @@ class Hands:
 
     def __call__(self) -> int:
         return self.now
+
+
+class Time:
+    """Both clocks of a process, moved by hand."""
+
+    def __init__(self) -> None:
+        self.utc, self.monotonic = Hands(), Hands(5000)
+        self.clocks = Clocks(utc=self.utc, monotonic=self.monotonic)
+
+    def passes(self, milliseconds: int) -> None:
+        self.utc.now += milliseconds
+        self.monotonic.now += milliseconds
+
+    def is_set(self, milliseconds: int) -> None:
+        """UTC alone is set, by that much."""
+        self.utc.now += milliseconds
 
 
 def request(key: str = "key", **changed: Any) -> JourneyStartRequest:

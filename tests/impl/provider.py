@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.impl.clients import HOUR, NOW, Client
-from tests.impl.elsewhere import SCOPE, Hands
+from tests.impl.elsewhere import SCOPE, Hands, run
 
 from wayproof.impl.journey.boundary import Commands, OwnedRun, ReservationBoundary
 from wayproof.impl.journey.deadlines import Clocks, derive
@@ -106,3 +106,21 @@ def boundary(
         clocks=clocks,
         **given,
     )
+
+
+Scene = tuple[Client, Recorder, Served]
+"""A journey that runs, its provider, and its store."""
+
+
+def invoke(made: ReservationBoundary, **options: Any) -> Answer:
+    return run(made.invoke("call", PARTS, **options))
+
+
+def states(client: Client) -> list[tuple[str, str, int | None]]:
+    listed = client.ask("list_reservations", after=0, limit=1000)["reservations"]
+    return [(each["transmission_id"], each["state"], each["actual_tokens"]) for each in listed]
+
+
+def lifecycle(client: Client) -> tuple[str, str | None]:
+    snapshot = client.ask("snapshot")
+    return snapshot["lifecycle_state"], snapshot["terminal_reason"]

@@ -282,17 +282,23 @@ def retries_under_one_claim(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "plant",
+    ("plant", "killed"),
     [
-        reserves_alone,
-        goes_ahead_without_an_answer,
-        claims_afterwards,
-        retries_under_one_claim,
+        (reserves_alone, adapter_killed),
+        (reserves_alone, store_killed),
+        (goes_ahead_without_an_answer, store_killed),
+        (claims_afterwards, adapter_killed),
+        (claims_afterwards, store_killed),
+        (retries_under_one_claim, adapter_killed),
+        (retries_under_one_claim, store_killed),
     ],
 )
 def test_these_kills_find_planted_faults(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plant: Callable[[pytest.MonkeyPatch], None]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    plant: Callable[[pytest.MonkeyPatch], None],
+    killed: Killed,
 ) -> None:
     plant(monkeypatch)
     with pytest.raises(AssertionError):
-        check(tmp_path, store_killed)
+        check(tmp_path, killed)

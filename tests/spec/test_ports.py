@@ -4,6 +4,7 @@ import inspect
 import subprocess
 import sys
 from dataclasses import replace
+from typing import Protocol
 
 import pytest
 from tests.spec.samples import ACCESS
@@ -130,3 +131,27 @@ def test_a_result_names_the_input_that_it_waits_for(
     decode_record(
         RunResult, document | {"outcome": "awaiting_input", "input_request_id": "input-1"}
     )
+
+
+def operations_of(port: type) -> set[str]:
+    return {name for name in dir(port) if name[0] != "_"}
+
+
+@pytest.mark.parametrize(
+    "name", ["start", "list_workflow_runs", "wait_terminal", "keep_artifact", "cancel_all"]
+)
+def test_an_operation_on_journeys_at_the_workflow_port_would_be_found(name: str) -> None:
+    class Grown(OrchestrationPort, Protocol):
+        pass
+
+    setattr(Grown, name, OrchestrationPort.run)
+    assert operations_of(Grown) - operations_of(OrchestrationPort) == {name}
+    assert operations_of(OrchestrationPort) == {"run", "resume", "cancel"}
+
+
+def test_every_operation_of_the_workflow_port_takes_one_typed_request_of_one_run() -> None:
+    requests = {"run": RunRequest, "resume": ResumeRequest, "cancel": WorkflowCancelRequest}
+    for name, request in requests.items():
+        _, parameter = inspect.signature(getattr(OrchestrationPort, name)).parameters.values()
+        assert parameter.annotation is request
+        assert {"workflow_run_id", "chat_id", "journey_scope"} <= set(request.__dataclass_fields__)

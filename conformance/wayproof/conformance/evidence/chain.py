@@ -1,7 +1,8 @@
-"""Which rules, properties and vectors stand behind each clause.
+"""Which rules, properties and vectors stand behind each clause, or which tests.
 
-clause -> rule -> property -> vector. Nothing here is written by hand: rules name their clauses in
-the model, contracts and invariants theirs in the properties, vectors theirs in the files.
+clause -> rule -> property -> vector. Nothing of it is written by hand: rules name their clauses in
+the model, contracts and invariants theirs in the properties, vectors theirs in the files. A clause
+that only a test inside a backend can show has tests instead, see ``tests.toml``.
 """
 
 from collections import defaultdict
@@ -9,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from wayproof.conformance.evidence.tests import load_tests
 from wayproof.conformance.generate.tags import load_contracts
 from wayproof.model.journey.properties.contract import JOURNEY_CONTRACTS, WORLD_CONTRACTS
 from wayproof.model.journey.properties.invariants import INVARIANTS
@@ -39,13 +41,17 @@ class Link:
     """Names of the step contracts and invariants that state it."""
     vectors: list[str] = field(default_factory=list)
     """Ids of the vectors that put it at stake."""
+    tests: list[str] = field(default_factory=list)
+    """What shows it where no vector can."""
 
     @property
     def gaps(self) -> tuple[str, ...]:
-        """What is missing; nothing for a clause that cannot be seen from outside, or that a later
-        revision judges."""
+        """What is missing; nothing for a clause that nobody can observe, or that a later revision
+        judges."""
         if self.clause.status == "planned":
             return ("planned",)
+        if self.clause.observability == "white_box":
+            return () if self.tests else ("no test",)
         if self.clause.observability != "black_box":
             return ()
         named = {"rule": self.rules, "property": self.properties, "vector": self.vectors}
@@ -58,7 +64,7 @@ class Chain:
 
     links: dict[str, Link]
     unknown: tuple[str, ...]
-    """Clause ids that some rule, property or vector names and the register does not know."""
+    """Clause ids that some rule, property, vector or test has and the register does not know."""
     idle_rules: tuple[str, ...]
     """Rules that realise no clause."""
 
@@ -93,6 +99,9 @@ def derive(vectors: Iterable[Tagged]) -> Chain:
         hang(invariant.clauses, "properties", invariant.name)
     for vector in vectors:
         hang(vector.at_stake, "vectors", vector.id)
+    for clause, tests in load_tests().items():
+        for test in tests:
+            hang((clause,), "tests", test)
     return Chain(
         links=links,
         unknown=tuple(sorted(unknown)),

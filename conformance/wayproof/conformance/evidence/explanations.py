@@ -121,6 +121,7 @@ def _clause(link: Link) -> Explanation:
         "Rules": link.rules,
         "Properties": link.properties,
         "Vectors": _first(link.vectors),
+        "Tests": link.tests,
     }
     sources = {f"rule {label}": _source(RULES[label].source) for label in link.rules[:2]}
     sources |= {

@@ -27,6 +27,7 @@ def matrix_document(chain: Chain, *, gaps_only: bool) -> dict[str, Any]:
                 "rules": link.rules,
                 "properties": link.properties,
                 "vectors": len(link.vectors),
+                "tests": link.tests,
                 "gaps": list(link.gaps),
             }
             for link in chain.links.values()
@@ -47,6 +48,8 @@ def print_matrix(chain: Chain, console: Console, *, gaps_only: bool) -> None:
             table.add_column(column, overflow="fold")
         for link in shown:
             unseen = "" if link.clause.observability == "black_box" else link.clause.observability
+            if link.tests:
+                unseen = several(len(link.tests), "test")
             table.add_row(
                 link.clause.id,
                 escape(link.clause.text),

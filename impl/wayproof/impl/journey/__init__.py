@@ -5,8 +5,9 @@
         reply = service.call("start", arguments, now=clock.now())
 
 Begin with ``service.py``; every file after it is one part of the contract. ``port.py`` is the
-asynchronous port over it, with waits. A non-production seam by the contract's own words: no
-accepted semantic compiler stands behind its references.
+asynchronous port over it, with waits. What a process has to do around it is in ``deadlines.py``,
+``boundary.py`` (with ``estimates.py`` and ``grants.py``) and ``evaluation.py``. A non-production
+seam by the contract's own words: no accepted semantic compiler stands behind its references.
 """
 
 from wayproof.impl.journey.clock import SystemClock

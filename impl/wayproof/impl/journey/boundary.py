@@ -63,7 +63,8 @@ class Commands(Protocol):
     """The store as the boundary needs it: a ``JourneyService``, here or in another process."""
 
     async def call(self, operation: str, arguments: Mapping[str, Any], *, now: int) -> Reply:
-        """Serve one request of the catalogue. An exception says nothing about its commit."""
+        """Serve one request of the catalogue, also while an earlier one is being served. An
+        exception says nothing about its commit."""
 
     async def checkpoint(self, *, now: int) -> None:
         """Let what is due in the boundary's journey take effect at that moment."""
@@ -220,7 +221,7 @@ class ReservationBoundary:
         if maximum is None:
             raise AssertionError("nothing is reserved without a maximum output")
 
-        def still_covered() -> bool:
+        def still_covered() -> bool:  # by the reservation as it was granted, without renewals
             now = self.clocks.monotonic()
             return now < covered_until and not self.deadline.reached(self.clocks)
 

@@ -82,6 +82,7 @@ class Grant:
         self._send = send
         self._still_covered = still_covered
         self._tickets = [object()]
+        self._closed = False
         self.seen: Seen = "untouched"
         self.answer: Answer | None = None
         self.refusals = 0
@@ -111,18 +112,23 @@ class Grant:
             raise NotSentError("the reservation no longer covers it")
         self.seen = "in_flight"
         try:
-            self.answer = await self._send(outgoing)
+            answer = await self._send(outgoing)
         except NotSentError:
-            self.seen = "not_sent"
+            if not self._closed:
+                self.seen = "not_sent"
             raise
         except BaseException as error:
             self.cause = _cause_of(error)
             raise
-        self.seen = "answered"
-        return self.answer
+        if self._closed:
+            raise UnclaimedTransmissionError("nobody waited for the response")
+        self.seen, self.answer = "answered", answer
+        return answer
 
     def close(self) -> None:
-        """Let nothing leave any more, whoever still holds the grant."""
+        """Let nothing leave any more, whoever still holds the grant, and believe no response that
+        comes later: what is known now is what is reported."""
+        self._closed = True
         self._tickets.clear()
 
 
