@@ -28,17 +28,27 @@ function moment(text) {
   return read >= 0 && read.toISOString() === written ? written : refuse("wrong_form");
 }
 
-export function closedView({ workflows = [], entrypoints = [], transitions = [], workflow_sequences }, id) {
+const overlaid = (registry, name) => [...new Map([registry, ...(registry.overlays ?? [])]
+  .flatMap((each) => each[name] ?? []).map((declared) => [declared.id, declared])).values()];
+
+export function closedView(registry, id) {
+  const [workflows, entrypoints, transitions, sequences] =
+    ["workflows", "entrypoints", "transitions", "workflow_sequences"].map((name) => overlaid(registry, name));
   const byId = (list) => list.sort((a, b) => (a.id < b.id ? -1 : 1));
-  const declared = workflow_sequences.find((sequence) => sequence.id === id);
+  const declared = sequences.find((sequence) => sequence.id === id);
   const steps = declared.steps.map((s) => ({ workflows: s.workflows ?? [], transition: s.transition ?? null }));
-  const entries = entrypoints.filter((e) => e.sequence === id).map((e) => record(["id", "sequence", "transition"], e));
+  const entries = entrypoints.filter((e) => e.sequence === id).map((e) =>
+    ({ accepts_initial_message: e.accepts_initial_message ?? false, ...record(["id", "sequence", "transition"], e) }));
   const chosen = transitions.filter((t) => [...entries, ...steps].some((each) => each.transition === t.id));
-  const members = workflows.filter((w) => steps.some((step) => step.workflows.includes(w.id)));
-  const options = (t) => t.options.map((option) => record(["id", "sequence"], option));
-  return { sequence: { id, steps }, entrypoints: byId(entries),
-    transitions: byId(chosen.map((t) => ({ id: t.id, options: options(t) }))),
-    workflows: byId(members.map((w) => ({ id: w.id, dependencies: w.dependencies ?? [] }))) };
+  const named = [...steps.flatMap((step) => step.workflows), ...chosen.map((t) => t.route_to)];
+  const members = workflows.filter((w) => named.includes(w.id));
+  const variables = (option) => (option.context_variables ?? []).map((v) => record(["name", "value"], v));
+  const options = (t) => (t.options ?? []).map((option) =>
+    ({ context_variables: variables(option), ...record(["id", "sequence", "route_to"], option) }));
+  const transition = (t) => ({ transition_type: t.transition_type ?? "user_choice_context", options: options(t),
+    ...record(["id", "route_to"], t) });
+  return { sequence: { id, steps }, entrypoints: byId(entries), transitions: byId(chosen.map(transition)),
+    workflows: byId(members.map((w) => ({ dependencies: w.dependencies ?? [], ...record(["id", "startup_mode"], w) }))) };
 }
 
 export function covered({ access, policy, route_choices = [], semantic_references = [], ...request }, definition_digest) {

@@ -159,7 +159,14 @@ def registry(play: Play) -> dict[str, Any]:
     other = play.canary("registry dependency")
     return {
         "workflows": [{"id": workflow, "dependencies": [other]}, {"id": other}],
-        "entrypoints": [{"id": entry, "sequence": sequence, "transition": transition}],
+        "entrypoints": [
+            {
+                "id": entry,
+                "sequence": sequence,
+                "transition": transition,
+                "accepts_initial_message": True,
+            }
+        ],
         "transitions": [{"id": transition, "options": [{"id": option}]}],
         "workflow_sequences": [{"id": sequence, "steps": [{"workflows": [workflow]}]}],
     }
@@ -179,6 +186,8 @@ def begun(play: Play) -> None:
     play.answered("finish_workflow_run", workflow_run_id=child)
     play.answered("heartbeat")
     play.answered("claim_attempt")
+    play.answered("request_input")
+    resumed(play)
     usage = play.canary("report_response /usage")
     for report in ({"usage": usage}, {"usage": {usage: [usage]}}):
         reserved(play)
@@ -191,6 +200,16 @@ def begun(play: Play) -> None:
     play.answered("report_unsent")
     reserved(play)
     play.answered("renew_reservation")
+
+
+def resumed(play: Play) -> None:
+    """Every run that waits is answered and taken over; good requests mean that input then."""
+    for run in play.answered("list_workflow_runs")["workflow_runs"]:
+        if run["state"] == "waiting":
+            play.names["input-1"] = run["pending_input_request_id"]
+            play.answered("submit_input", option_id=None)
+            play.answered("acknowledge_dispatch")
+            play.answered("claim_dispatched_run")
 
 
 def reserved(play: Play, **changes: Any) -> None:
@@ -215,6 +234,8 @@ def asked_with_canaries(play: Play, *, without: str = "") -> None:
         stranger = {**ACCESS, "tenant_id": play.canary(f"{operation} /access/tenant_id")}
         play.ask(operation, {**good, "access": stranger})
         play.ask(operation, {**good, play.canary(f"{operation} (unknown name)"): 1})
+        if operation == "request_input":  # asked under other operation ids it pauses the run again
+            resumed(play)
     play.ask(play.canary("(unknown operation)"), {})
 
 

@@ -29,7 +29,7 @@ REGISTRY: dict[str, Any] = {
     "entrypoints": [{"id": "solo_entry", "sequence": "solo"}],
     "workflow_sequences": [{"id": "solo", "steps": [{"workflows": ["Builder"]}]}],
 }
-PINNED = "sha256:8cc2badd5c6504fd1d06a629e3458b0f959d47237b1071d9ad885071371971ab"
+PINNED = "sha256:ee6d8765cbca7619e8e1142b3ed8a6dd1ad4b66863dd536daf1ae6b685550459"
 MIDNIGHT = "2030-01-01T00:00:00.000Z"
 
 
@@ -112,6 +112,9 @@ RUN: dict[str, Any] = {
     "member_ordinal": 0,
     "state": "active",
     "superseded": False,
+    "pending_input_request_id": None,
+    "chosen_option_id": None,
+    "created_at": MIDNIGHT,
     "started_at": MIDNIGHT,
     "finished_at": None,
 }
@@ -188,7 +191,7 @@ LEASE = call(
 )
 BEGIN = call(
     "begin_journey",
-    ok({"workflow_run_ids": ["$R"]}),
+    ok({"workflow_run_ids": ["$R"], "input_request_id": None}),
     {
         "/J/snapshot/lifecycle_state": "running",
         "/J/snapshot/current_stage": "Builder",
@@ -303,7 +306,14 @@ COMPLETED = story(
     BEGIN,
     call(
         "finish_workflow_run",
-        ok({"workflow_run_id": "$R", "state": "completed"}),
+        ok(
+            {
+                "workflow_run_id": "$R",
+                "state": "completed",
+                "next_workflow_run_ids": [],
+                "next_input_request_id": None,
+            }
+        ),
         {"/J/workflow_runs/0/state": "completed", "/J/workflow_runs/0/finished_at": MIDNIGHT},
         version="raised",
         fencing_token="$T",
@@ -420,7 +430,7 @@ WITHHELD = story(
 )
 """A start that needs what the operator switched off."""
 
-DISPATCHED = story("dispatched/0001", start(), requires=("durable_dispatch",))
+DISPATCHED = story("dispatched/0001", start(), requires=("bounded_only_v1",))
 """For backends only that dispatch."""
 
 UNKNOWN = story(
@@ -443,7 +453,7 @@ CHILD = story(
     BEGIN,
     call(
         "start_workflow_run",
-        ok({"workflow_run_ids": ["$R2"]}),
+        ok({"workflow_run_ids": ["$R2"], "input_request_id": None}),
         {
             "/J/snapshot/counters/workflow_run_starts/claimed": 2,
             "/J/workflow_runs/1": {

@@ -37,7 +37,14 @@ AFTER_THE_DEADLINE = OPENED + 2 * 3_600_000
 
 REGISTRY = {
     "workflows": [{"id": "Builder"}],
-    "entrypoints": [{"id": "styled_entry", "sequence": "styled", "transition": "style"}],
+    "entrypoints": [
+        {
+            "id": "styled_entry",
+            "sequence": "styled",
+            "transition": "style",
+            "accepts_initial_message": True,
+        }
+    ],
     "transitions": [{"id": "style", "options": [{"id": "plain"}]}],
     "workflow_sequences": [{"id": "styled", "steps": [{"workflows": ["Builder"]}]}],
 }

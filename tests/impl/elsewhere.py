@@ -62,6 +62,7 @@ def forked(work: Callable[[Connection], object]) -> Iterator[tuple[Connection, B
     ours, theirs = context.Pipe()
     process = context.Process(target=work, args=(theirs,), daemon=True)
     process.start()
+    theirs.close()  # so that the death of the process is the end of the pipe
     try:
         yield ours, process
     finally:

@@ -300,6 +300,7 @@ def ends_by_the_monotonic_clock(path: Path, patience_seconds: float = 10) -> Non
                 handle = made.handle(client.journey_id, SCOPE)
                 waiter = asyncio.create_task(handle.wait_terminal(patience_seconds))
                 settled = asyncio.create_task(handle.wait_settled())
+                settled.add_done_callback(lambda task: task.cancelled() or task.exception())
                 await asyncio.sleep(0.1)
                 time.is_set(-HOUR)
                 time.passes(HOUR - 1)

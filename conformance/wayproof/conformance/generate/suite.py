@@ -15,6 +15,7 @@ from pathlib import Path
 from wayproof.conformance.generate import (
     bounds,
     coverage,
+    dispatches,
     histories,
     instants,
     neighbours,
@@ -62,6 +63,7 @@ def drafts(progress: Progress = untold) -> Iterator[Draft]:
         )
     )
     yield from routes.drafts()
+    yield from dispatches.drafts()
     yield from merged(select(_counted(staged.candidates(), progress)))
 
 

@@ -20,7 +20,12 @@ REGISTRY: Final[dict[str, Any]] = {
         {"id": "Other"},
     ],
     "entrypoints": [
-        {"id": "shop_entry", "sequence": "shop", "transition": "style"},
+        {
+            "id": "shop_entry",
+            "sequence": "shop",
+            "transition": "style",
+            "accepts_initial_message": True,
+        },
         {"id": "Shop_side_entry", "sequence": "shop"},
         {"id": "blog_entry", "sequence": "blog"},
     ],
@@ -55,6 +60,25 @@ _SAME: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
         "What the sequence does not depend on is no part of it.",
         {"/workflow_sequences/1/steps": [{"workflows": ["Plan"]}], "/transitions/1/id": "u"},
     ),
+    (
+        "what only presents",
+        "ui and meta may hold anything, wherever they stand.",
+        {
+            "/ui": {"title": "Shops"},
+            "/workflows/0/meta": [1, None],
+            "/transitions/0/options/0/ui": "red",
+            "/workflow_sequences/0/steps/0/meta": {},
+        },
+    ),
+    (
+        "an overlay of another sequence",
+        "Overlays count by what they leave of the sequence.",
+        {
+            "/overlays": [
+                {"workflow_sequences": [{"id": "blog", "steps": [{"workflows": ["Plan"]}]}]}
+            ]
+        },
+    ),
 )
 
 _OTHER: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
@@ -72,6 +96,29 @@ _OTHER: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
         "options in another order",
         "The order within a declaration is kept.",
         {"/transitions/0/options": REGISTRY["transitions"][0]["options"][::-1]},
+    ),
+    (
+        "an overlay of one of its workflows",
+        "The whole declaration is replaced.",
+        {"/overlays": [{"workflows": [{"id": "Build"}]}, {}]},
+    ),
+    (
+        "a startup mode",
+        "It is execution's, and part of it.",
+        {"/workflows/0/startup_mode": "chat"},
+    ),
+    (
+        "a message accepted at the side entry",
+        "What an entry takes is part of it.",
+        {"/entrypoints/1/accepts_initial_message": True},
+    ),
+    (
+        "an option that sets a variable and leads elsewhere",
+        "Options are part of it with all that they do.",
+        {
+            "/transitions/0/options/1/context_variables": [{"name": "n", "value": "v"}],
+            "/transitions/0/options/1/route_to": "Build",
+        },
     ),
     (
         "a dependency more",

@@ -48,6 +48,13 @@ OUTBOX: Final = ("durable_dispatch", "list_dispatch_intents", "dispatch_intents"
 """A capability, the read that is made where it is required, and the field that it fills."""
 
 
+Created = Mapping[str, Sequence[int]]
+"""The version at which each record of a list was created, by the field that holds the list."""
+
+CREATED: Final = ("reservations", "dispatch_intents")
+"""The lists whose records say it. Of reservations no two are of one version."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
     """What the reads show at one moment."""
@@ -55,8 +62,8 @@ class Observation:
     projection: dict[str, JsonValue]
     versions: Mapping[str, int]
     """The record version of each journey, by its id."""
-    created: Mapping[str, Sequence[int]]
-    """The version at which each of its reservations was created, by the id of the journey."""
+    created: Mapping[str, Created]
+    """What says at which version it was created, by the id of the journey."""
 
 
 def observe(world: World, names: Names, requires: Collection[str] = ()) -> Observation:
@@ -69,11 +76,15 @@ def observe(world: World, names: Names, requires: Collection[str] = ()) -> Obser
     """
     projection: dict[str, JsonValue] = {}
     versions: dict[str, int] = {}
-    created: dict[str, list[int]] = {}
+    created: dict[str, Created] = {}
     for journey in names.journeys:
         shown = _read_journey(world, journey, requires)
         versions[journey.journey_id] = shown["snapshot"]["record_version"]
-        created[journey.journey_id] = [r["created_version"] for r in shown["reservations"]]
+        created[journey.journey_id] = {
+            field: [record["created_version"] for record in shown[field]]
+            for field in CREATED
+            if field in shown
+        }
         projection[journey.name] = names.abstract(shown, journey.journey_id)
     return Observation(projection=projection, versions=versions, created=created)
 
@@ -119,9 +130,9 @@ def _read_journey(
         if listed != ended:
             raise Mismatch("order", listed, ended, ("observe-11",))
     reservations = _read_pages(world, journey, "list_reservations", "reservations")
-    _check_versions(snapshot, listing.value, reservations)
     capability, read, field = OUTBOX
     intents = _read_pages(world, journey, read, field) if capability in requires else None
+    _check_versions(snapshot, listing.value, reservations, intents or [])
     return {
         **({} if intents is None else {field: intents}),
         "snapshot": snapshot,
@@ -156,7 +167,12 @@ def _read_pages(world: World, journey: NamedJourney, operation: str, field: str)
             return records
 
 
-def _check_versions(snapshot: JsonValue, listing: JsonValue, reservations: list[JsonValue]) -> None:
+def _check_versions(
+    snapshot: JsonValue,
+    listing: JsonValue,
+    reservations: list[JsonValue],
+    intents: list[JsonValue],
+) -> None:
     """A later read never shows an earlier version, nor a record that is of the future."""
     version = snapshot["record_version"]
     if listing["record_version"] < version:
@@ -166,4 +182,9 @@ def _check_versions(snapshot: JsonValue, listing: JsonValue, reservations: list[
     if created and not (rising and created[-1] <= listing["record_version"]):
         raise Mismatch(
             "version", f"created_version rising up to {version}", created, ("observe-12",)
+        )
+    recorded = [record["created_version"] for record in intents]
+    if recorded != sorted(recorded) or any(at > listing["record_version"] for at in recorded):
+        raise Mismatch(
+            "version", f"created_version never falling, up to {version}", recorded, ("observe-12",)
         )

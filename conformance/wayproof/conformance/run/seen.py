@@ -1,12 +1,19 @@
 """What a play has seen of one journey, and what every further sight of it must agree with."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from wayproof.conformance.run.exchange import Mismatch
 from wayproof.conformance.run.moments import Moments, check_moments, committed_moments
+from wayproof.conformance.run.projection import Created
 from wayproof.conformance.vectors.format import JsonValue
+
+_CREATED_BY: Final[Mapping[str, tuple[str, ...]]] = {
+    "reservations": ("reservation-02",),
+    "dispatch_intents": ("dispatch-01",),
+}
+"""The clause by which such a record belongs to the commit that creates it."""
 
 
 @dataclass(slots=True)
@@ -21,8 +28,8 @@ class Seen:
     """What the reads showed last."""
     projected_version: int = 0
     """The record version of that."""
-    created: tuple[int, ...] = ()
-    """The versions at which its reservations were created."""
+    created: Created = field(default_factory=dict)
+    """The versions at which its reservations and dispatch intents were created."""
     moments: Moments = field(default_factory=dict)
 
     def see_version(
@@ -48,14 +55,14 @@ class Seen:
         self,
         projection: Mapping[str, JsonValue],
         version: int,
-        created: Sequence[int],
+        created: Created,
         *,
         since: int,
         now: int,
         certain: bool,
     ) -> tuple[str, str] | None:
         """Take what the reads show at ``now``, when ``since`` was the moment of the look before:
-        a projection, its record version, and the versions at which its reservations were created.
+        a projection, its record version, and the versions at which its records were created.
         It is ``certain`` if only one state is allowed.
 
         Returns:
@@ -85,15 +92,16 @@ class Seen:
         moved = before["snapshot"]["lifecycle_state"], projection["snapshot"]["lifecycle_state"]
         return moved if moved[0] != moved[1] else None
 
-    def _see_created(self, created: Sequence[int]) -> None:
-        """A reservation is created at a later version than any that was shown without it, and
-        keeps it."""
-        known = len(self.created)
-        if tuple(created[:known]) != self.created:
-            stays = {"created_version": list(self.created)}
-            raise Mismatch("version", stays, list(created), ("reservation-02",))
-        fresh, last = created[known:], self.projected_version
-        if self.projection is not None and any(version <= last for version in fresh):
-            later = f"created_version above {last}"
-            raise Mismatch("version", later, list(fresh), ("reservation-02",))
-        self.created = tuple(created)
+    def _see_created(self, created: Created) -> None:
+        """A reservation or an intent is created at a later version than any that was shown
+        without it, and keeps it."""
+        for what, versions in created.items():
+            before = list(self.created.get(what, ()))
+            known, fresh = list(versions[: len(before)]), list(versions[len(before) :])
+            if known != before:
+                stays = {"created_version": before}
+                raise Mismatch("version", stays, list(versions), _CREATED_BY[what])
+            last = self.projected_version
+            if self.projection is not None and any(version <= last for version in fresh):
+                raise Mismatch("version", f"created_version above {last}", fresh, _CREATED_BY[what])
+        self.created = created

@@ -24,6 +24,13 @@ def claim_lease(tx: Transaction, request: ClaimLeaseRequest) -> Any:
     if tx.now < row.owner_lease_expires_at:
         raise Refusal(RefusalCode.LEASE_HELD)
     if row.fencing_token:
+        # No request leaves a running journey above its ceiling; a store altered from outside may.
+        if row.max_total_tokens < (
+            row.reconciled_tokens + row.conservatively_committed_tokens + row.reserved_tokens
+        ):
+            end_and_refuse(
+                tx, LifecycleState.BUDGET_EXCEEDED, TerminalReason.TOKEN_BUDGET_EXHAUSTED
+            )
         if row.transmitted_outside_groups:
             end_and_refuse(
                 tx, LifecycleState.FAILED, TerminalReason.PROVIDER_TRANSMISSION_AMBIGUOUS
