@@ -31,7 +31,7 @@ from wayproof.conformance.generate.recorder import Undecidable, record
 from wayproof.conformance.generate.scripts import Draft
 from wayproof.conformance.generate.selection import Candidate, merged, select
 from wayproof.conformance.progress import Progress, untold
-from wayproof.conformance.vectors.format import CallStep, TickStep, Vector
+from wayproof.conformance.vectors.format import CallStep, ReconfigureStep, TickStep, Vector
 from wayproof.spec.journey.clauses import clauses
 from wayproof.spec.journey.digests import canonical_json, digest_of
 
@@ -125,6 +125,9 @@ def signature_of(vector: Vector) -> str:
             parts.append([step.operation, label, canonical_json(step.arguments).decode()])
         elif isinstance(step, TickStep):
             parts.append(["tick", step.to, step.digest or ""])
+        elif isinstance(step, ReconfigureStep):
+            registry = canonical_json(step.registry).decode()
+            parts.append([step.do, registry, step.digest or ""])
         else:
             parts.append([step.do, label, step.digest or ""])
     return digest_of([list(map(str, part)) for part in parts])

@@ -20,7 +20,14 @@ _OPENED: Final = 1_893_456_000_000
 
 _REGISTRY: Final[dict[str, Any]] = {
     "workflows": [{"id": "Plan"}, {"id": "Build"}],
-    "entrypoints": [{"id": "shop_entry", "sequence": "shop", "transition": "style"}],
+    "entrypoints": [
+        {
+            "id": "shop_entry",
+            "sequence": "shop",
+            "transition": "style",
+            "accepts_initial_message": True,
+        }
+    ],
     "transitions": [{"id": "style", "options": [{"id": "plain"}]}],
     "workflow_sequences": [{"id": "shop", "steps": [{"workflows": ["Plan", "Build"]}]}],
 }

@@ -16,7 +16,6 @@ from wayproof.spec.journey.definitions import Registry
 from wayproof.spec.journey.encoding import encode
 from wayproof.spec.journey.records import JourneySnapshot, WorkflowRunsStarted
 from wayproof.spec.journey.requests import BeginJourneyRequest, SnapshotRequest
-from wayproof.spec.journey.validation import decode_record
 
 
 def _pins(step: WorldStep, view: dict[str, Any]) -> bool:
@@ -107,14 +106,14 @@ def overlays_count(step: WorldStep) -> bool | None:
 
 @world_contract("definition-06")
 def presentation_does_not_count(step: WorldStep) -> bool | None:
-    """What a registry carries only to be presented leaves every sequence as it is without it."""
+    """What a registry carries only to be presented is left out, and nothing with it."""
     if step.operation != "reconfigure" or step.arguments == (bare := without(step.arguments)):
         return None
-    registry = step.after.registry
-    return all(
-        closed_view(registry, sequence["id"])
-        == closed_view(decode_record(Registry, bare), sequence["id"])
-        for sequence in bare["workflow_sequences"]
+    left = encode(step.after.registry)
+    names = ("workflows", "entrypoints", "transitions", "workflow_sequences")
+    return left == without(left) and all(
+        [one["id"] for one in left[name]] == [one["id"] for one in bare.get(name, ())]
+        for name in names
     )
 
 
