@@ -17,9 +17,8 @@ until the waiter had its outcome: the median of 300 waits was 10 ms, the longest
 one to a hundred waiters that have nothing to do takes less than 1 % of a core, one without waiters
 nothing.
 
-Like the store it is a non-production seam: it starts no workflow and calls no provider, and a
-sequence that needs more than one stage is refused with
-``journey_execution_capability_unavailable``.
+Like the store it is a non-production seam: it starts no workflow and calls no provider. Stages
+behind the first are taken over from the store's outbox, and choices made there, not here.
 """
 
 import asyncio

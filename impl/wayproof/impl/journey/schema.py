@@ -3,7 +3,9 @@
 Every number that a command or a snapshot needs about a journey as a whole is a running total in
 the journey's row, so that no command reads more as the journey grows. Moments are milliseconds
 since 1970 UTC. A reservation that is open carries in ``falls_due_at`` when its lease ends; a
-journey carries in ``due_at`` a moment before which no sweep can find anything to do.
+journey carries in ``due_at`` a moment before which no sweep can find anything to do. Of the stage
+that was entered last the row counts what is unfinished and what has failed without a repair, so
+that the end of a run tells by itself whether the next stage is entered.
 """
 
 from typing import Final

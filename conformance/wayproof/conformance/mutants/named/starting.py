@@ -192,10 +192,10 @@ ADVERTISED: Final = (
         fault="An entrypoint is looked up in the whole registry, not in its sequence.",
         kind="logic",
         edits=_starts(
-            "entry_position = _entry_position(definition, request.entry)",
+            "entry_position = _entry_position(definition, request)",
             """from dataclasses import replace
             open_view = replace(definition, entrypoints=self._registry.entrypoints)
-            entry_position = _entry_position(open_view, request.entry)""",
+            entry_position = _entry_position(open_view, request)""",
         ),
     ),
     Mutant(
