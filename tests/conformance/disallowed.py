@@ -16,7 +16,12 @@ from wayproof.model.journey.lifecycle import LIVE, close_accounting, end, end_ca
 from wayproof.model.journey.state import State, Terms
 from wayproof.model.journey.step import versioned
 from wayproof.model.journey.sweeps import is_lapsed, lapse, release
-from wayproof.spec.journey.vocabulary import LifecycleState, ReservationState, TerminalReason
+from wayproof.spec.journey.vocabulary import (
+    DispatchState,
+    LifecycleState,
+    ReservationState,
+    TerminalReason,
+)
 
 Meddle = Callable[[Terms, State, int], State]
 """What a backend makes of a journey by itself."""
@@ -170,6 +175,61 @@ def writers_tell_no_version() -> Backend:
     return _spoiling(spoil)
 
 
+class AcknowledgingWorld(PassingWorld):
+    """A world of the model that takes an intent that was listed for one that was received."""
+
+    inner: ModelWorld
+
+    def call(self, operation: str, arguments: JsonValue) -> Reply:
+        reply = self.inner.call(operation, arguments)
+        if operation == "list_dispatch_intents" and isinstance(reply, Answer):
+            for journey in self.inner.world.journeys:
+                intents = tuple(
+                    intent._replace(state=DispatchState.ACKNOWLEDGED)
+                    if intent.state is DispatchState.RECORDED
+                    else intent
+                    for intent in journey.state.intents
+                )
+                state = versioned(journey.state, journey.state._replace(intents=intents))
+                self.inner.world = self.inner.world.with_state(journey.terms.journey_id, state)
+        return reply
+
+
+def acknowledges_what_it_lists() -> Backend:
+    """Acknowledges an intent for whoever has read it."""
+
+    def wrap(inner: World) -> World:
+        assert isinstance(inner, ModelWorld)
+        return AcknowledgingWorld(inner)
+
+    return WrappedBackend(ModelBackend(), wrap)
+
+
+def _listing(change: Callable[[list[Any]], list[Any]]) -> Backend:
+    def spoil(operation: str, reply: Reply, _calls: int) -> Reply:
+        if operation == "list_dispatch_intents" and isinstance(reply, Answer):
+            changed = change(reply.value["dispatch_intents"])
+            return replace(reply, value={**reply.value, "dispatch_intents": changed})
+        return reply
+
+    return _spoiling(spoil)
+
+
+def intents_are_older_than_their_commit() -> Backend:
+    """Tells of each intent the record version before the commit that recorded it."""
+    return _listing(lambda intents: [{**i, "created_version": 1} for i in intents])
+
+
+def intents_grow_younger() -> Backend:
+    """Tells of the first intent a later record version than of those behind it."""
+    return _listing(
+        lambda intents: [
+            {**i, "created_version": i["created_version"] + len(intents) - 1 if n == 0 else 1}
+            for n, i in enumerate(intents)
+        ]
+    )
+
+
 DISALLOWED = (
     releases_while_the_token_lives,
     times_out_a_millisecond_early,
@@ -179,6 +239,9 @@ DISALLOWED = (
     versions_rise_with_reads,
     explains_who_does_not_exist,
     writers_tell_no_version,
+    acknowledges_what_it_lists,
+    intents_are_older_than_their_commit,
+    intents_grow_younger,
 )
 
 

@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from typing import Final
 from zlib import crc32
 
@@ -20,7 +21,8 @@ from wayproof.conformance.variants.wrapping import PassingWorld, WrappedBackend
 from wayproof.spec.journey.vocabulary import MAXIMUM_INTEGER
 
 Spell = Callable[[str, int], str]
-"""Spells the id of that kind (``journey`` or ``run``) and number, counted over all of a store."""
+"""Spells the id of that kind (``journey``, ``run`` or ``input``) and number, counted over all of a
+store."""
 
 
 class SpellingWorld(ModelWorld):
@@ -47,12 +49,54 @@ class SpellingBackend(ModelBackend):
         return world
 
 
+class InputsRenamed(PassingWorld):
+    """A world whose input requests have ids that are not those of the world within."""
+
+    def __init__(self, inner: World, rename: Callable[[str], str]) -> None:
+        super().__init__(inner)
+        self._rename = rename
+        self._told: dict[JsonValue, str] = {}
+
+    def call(self, operation: str, arguments: JsonValue) -> Reply:
+        """Serve one request."""
+        if isinstance(arguments, dict) and isinstance(arguments.get("input_request_id"), str):
+            known = {told: own for own, told in self._told.items()}
+            named = arguments["input_request_id"]
+            arguments = {**arguments, "input_request_id": known.get(named, named)}
+        reply = self.inner.call(operation, arguments)
+        return replace(reply, value=self._tell(reply.value)) if isinstance(reply, Answer) else reply
+
+    def _tell(self, value: JsonValue) -> JsonValue:
+        if isinstance(value, list):
+            return [self._tell(part) for part in value]
+        if not isinstance(value, dict):
+            return value
+        return {
+            field: self._renamed(part)
+            if field.endswith("input_request_id") and part is not None
+            else self._tell(part)
+            for field, part in value.items()
+        }
+
+    def _renamed(self, own: JsonValue) -> str:
+        if own not in self._told:
+            self._told[own] = self._rename(own)
+        return self._told[own]
+
+
+def _spelling(spell: Spell) -> Backend:
+    """The model with ids of another shape, those of input requests too."""
+    numbers = count(1)  # of all its worlds
+    return WrappedBackend(
+        SpellingBackend(spell),
+        lambda inner: InputsRenamed(inner, lambda _own: spell("input", next(numbers))),
+    )
+
+
 @variant(clauses=("identity-01", "identity-02"))
 def ids_are_uuids() -> Backend:
     """Makes UUIDs: an id is opaque, and nobody may read anything from its shape."""
-    return SpellingBackend(
-        lambda kind, number: str(uuid.uuid5(uuid.NAMESPACE_OID, kind + str(number)))
-    )
+    return _spelling(lambda kind, number: str(uuid.uuid5(uuid.NAMESPACE_OID, kind + str(number))))
 
 
 LONGEST: Final = 128
@@ -61,7 +105,7 @@ LONGEST: Final = 128
 @variant(clauses=("identity-01", "identity-02"))
 def ids_are_as_long_as_may_be() -> Backend:
     """Makes ids of 128 characters, with every odd one that an identifier may contain."""
-    return SpellingBackend(
+    return _spelling(
         lambda kind, number: f"@{kind}/{number}+".ljust(LONGEST, ".:_-/@+"[number % 7])
     )
 
@@ -69,13 +113,13 @@ def ids_are_as_long_as_may_be() -> Backend:
 @variant(clauses=("identity-01", "identity-02"))
 def ids_are_as_short_as_may_be() -> Backend:
     """Makes ids that are nothing but a small number."""
-    return SpellingBackend(lambda _kind, number: str(number))
+    return _spelling(lambda _kind, number: str(number))
 
 
 @variant(clauses=("identity-01", "identity-02"))
 def ids_look_like_names() -> Backend:
     """Makes ids that read like the names of vectors: J1, R2."""
-    return SpellingBackend(lambda kind, number: f"{kind[0].upper()}{number}")
+    return _spelling(lambda kind, number: f"{kind[0].upper()}{number}")
 
 
 @variant(clauses=("identity-01", "identity-02"))
@@ -86,22 +130,32 @@ def ids_differ_in_case_alone() -> Backend:
         bits = f"{number:064b}"
         return "".join("X" if bit == "1" else "x" for bit in bits)
 
-    return SpellingBackend(spell)
+    return _spelling(spell)
 
 
 @variant(clauses=("identity-02", "observe-10"))
 def ids_descend() -> Backend:
     """Makes each id less than the one before, so that what the contract orders by id at last comes
     the other way round."""
-    return SpellingBackend(lambda kind, number: f"{kind}-{10**12 - number}")
+    return _spelling(lambda kind, number: f"{kind}-{10**12 - number}")
 
 
 @variant(clauses=("identity-02", "observe-10"))
 def ids_come_in_no_order() -> Backend:
     """Makes ids whose order has nothing to do with the order in which they were made."""
-    return SpellingBackend(
-        lambda kind, number: f"{crc32(str(number).encode()):08x}-{kind}-{number}"
-    )
+    return _spelling(lambda kind, number: f"{crc32(str(number).encode()):08x}-{kind}-{number}")
+
+
+@variant(clauses=("identity-02", "route-07"))
+def input_requests_are_called_like_their_runs() -> Backend:
+    """Gives the first input request of a run the very id of the run, and each further one that id
+    with a number: an input names its run besides, and what an id names is told by its field."""
+
+    def rename(own: str) -> str:
+        number, run = own.removeprefix("input-").split("-of-")
+        return run if number == "1" else f"{run}.{number}"
+
+    return WrappedBackend(ModelBackend(), lambda inner: InputsRenamed(inner, rename))
 
 
 class Retold(PassingWorld):

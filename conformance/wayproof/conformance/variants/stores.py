@@ -42,6 +42,24 @@ def dies_after_each_request() -> Backend:
     return WrappedBackend(ModelBackend(), MortalWorld)
 
 
+class InterruptedWorld(PassingWorld):
+    """A world whose process dies whenever something may have been queued, or awaits an input."""
+
+    def call(self, operation: str, arguments: JsonValue) -> Reply:
+        """Serve one request, and die if it is one of these."""
+        reply = self.inner.call(operation, arguments)
+        if operation in ("finish_workflow_run", "request_input", "submit_input"):
+            self.inner.restart()
+        return reply
+
+
+@variant(clauses=("dispatch-02", "route-07"))
+def sqlite_dies_before_each_delivery() -> Backend:
+    """The SQLite store, closed and opened again between the commit that queues a run and the
+    delivery of its intent, and while a run waits: both are in the store."""
+    return WrappedBackend(SqliteBackend(), InterruptedWorld)
+
+
 class RestlessWorld(PassingWorld):
     """A world whose process dies around ticks and sweeps."""
 

@@ -15,11 +15,13 @@ from wayproof.model.journey.counters import claimed, exhausted
 from wayproof.model.journey.lifecycle import end_over_budget
 from wayproof.model.journey.state import InputRequest, Intent, Run, State, Terms
 from wayproof.model.journey.transition import Transition, realises
+from wayproof.spec.journey.constraints import MAXIMUM_IDENTIFIER
 from wayproof.spec.journey.definitions import (
     OptionDeclaration,
     ResolvedDefinition,
     TransitionDeclaration,
 )
+from wayproof.spec.journey.digests import digest_of
 from wayproof.spec.journey.vocabulary import (
     UNFINISHED_RUN_STATES,
     Counter,
@@ -158,8 +160,11 @@ def is_complete(state: State, position: int) -> bool:
 
 
 def input_request_id(run_id: str, state: State) -> str:
-    """The id of the next input request of a run."""
-    return f"input-{sum(i.workflow_run_id == run_id for i in state.inputs) + 1}-of-{run_id}"
+    """The id of the next input request of a run, which is an identifier however long the run's
+    own is."""
+    number = sum(i.workflow_run_id == run_id for i in state.inputs) + 1
+    own = f"input-{number}-of-{run_id}"
+    return own if len(own) <= MAXIMUM_IDENTIFIER else f"input-{number}-of-{digest_of(run_id)}"
 
 
 @realises(
