@@ -63,7 +63,7 @@ class ProcessDeadline:
         """The moment at which a request about this journey is to be served.
 
         It is UTC, or the deadline itself if UTC lies before it and the monotonic clock shows that
-        it has passed: whatever is served then makes the expiry durable (rulings 30 and 76).
+        it has passed: whatever is served then makes the expiry durable (rulings 30 and 65).
         """
         now = clocks.utc()
         return max(now, self.utc) if clocks.monotonic() >= self.monotonic else now

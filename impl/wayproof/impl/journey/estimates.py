@@ -13,7 +13,7 @@ conservative exactly if
 
 An average number of characters for each token is no bound at all: it holds for the text that it was
 measured on. Where there is no bound there is None, and a reservation that asks with None ends its
-journey as ``token_reservation_unavailable`` before anything is sent (ruling 77).
+journey as ``token_reservation_unavailable`` before anything is sent (ruling 66).
 """
 
 from collections.abc import Iterable

@@ -3,7 +3,7 @@
 A :class:`Grant` stands where the provider is called. It lets one request leave, the one that was
 reserved for and durably transmitted, and never another: whoever asks again, be it a retry layer of
 a provider's library above this point, is refused and sends nothing (clause ``transmission-02``,
-ruling 78). What became of the request is told by what the grant saw, not by what came back through
+ruling 67). What became of the request is told by what the grant saw, not by what came back through
 the layers above it.
 
 One thing cannot be seen from here: a ``send`` that sends twice by itself. It has to make one
