@@ -170,7 +170,7 @@ def begun(play: Play) -> None:
     for operation in OPERATIONS:
         for pointer, path in planted_fields(operation).items():
             name = at(good_request(operation), path)
-            if pointer != "/usage" and name not in ("journey-1", "run-1"):
+            if pointer != "/usage" and name not in ("journey-1", "run-1", "input-1"):
                 play.names.setdefault(name, play.canary(f"{operation} {pointer}"))
     play.names["journey-1"] = play.answered("start")["journey_id"]
     assert play.answered("claim_lease", lease_milliseconds=LONG)["fencing_token"] == 1
@@ -179,6 +179,10 @@ def begun(play: Play) -> None:
     play.answered("finish_workflow_run", workflow_run_id=child)
     play.answered("heartbeat")
     play.answered("claim_attempt")
+    play.names["input-1"] = play.answered("request_input")["input_request_id"]
+    play.answered("submit_input", option_id=None)
+    play.answered("acknowledge_dispatch")
+    play.answered("claim_dispatched_run")
     usage = play.canary("report_response /usage")
     for report in ({"usage": usage}, {"usage": {usage: [usage]}}):
         reserved(play)
@@ -191,6 +195,16 @@ def begun(play: Play) -> None:
     play.answered("report_unsent")
     reserved(play)
     play.answered("renew_reservation")
+
+
+def resumed(play: Play) -> None:
+    """Every run that waits for an input has received it, and is active again."""
+    for run in play.answered("list_workflow_runs")["workflow_runs"]:
+        waits_for = run["pending_input_request_id"]
+        if waits_for is not None:
+            about = {"workflow_run_id": run["workflow_run_id"]}
+            play.answered("submit_input", **about, input_request_id=waits_for, option_id=None)
+            play.answered("claim_dispatched_run", **about)
 
 
 def reserved(play: Play, **changes: Any) -> None:
@@ -215,6 +229,8 @@ def asked_with_canaries(play: Play, *, without: str = "") -> None:
         stranger = {**ACCESS, "tenant_id": play.canary(f"{operation} /access/tenant_id")}
         play.ask(operation, {**good, "access": stranger})
         play.ask(operation, {**good, play.canary(f"{operation} (unknown name)"): 1})
+        if operation == "request_input":
+            resumed(play)
     play.ask(play.canary("(unknown operation)"), {})
 
 

@@ -112,6 +112,9 @@ RUN: dict[str, Any] = {
     "member_ordinal": 0,
     "state": "active",
     "superseded": False,
+    "pending_input_request_id": None,
+    "chosen_option_id": None,
+    "created_at": MIDNIGHT,
     "started_at": MIDNIGHT,
     "finished_at": None,
 }
@@ -188,7 +191,7 @@ LEASE = call(
 )
 BEGIN = call(
     "begin_journey",
-    ok({"workflow_run_ids": ["$R"]}),
+    ok({"workflow_run_ids": ["$R"], "input_request_id": None}),
     {
         "/J/snapshot/lifecycle_state": "running",
         "/J/snapshot/current_stage": "Builder",
@@ -303,7 +306,14 @@ COMPLETED = story(
     BEGIN,
     call(
         "finish_workflow_run",
-        ok({"workflow_run_id": "$R", "state": "completed"}),
+        ok(
+            {
+                "workflow_run_id": "$R",
+                "state": "completed",
+                "next_workflow_run_ids": [],
+                "next_input_request_id": None,
+            }
+        ),
         {"/J/workflow_runs/0/state": "completed", "/J/workflow_runs/0/finished_at": MIDNIGHT},
         version="raised",
         fencing_token="$T",
@@ -420,8 +430,8 @@ WITHHELD = story(
 )
 """A start that needs what the operator switched off."""
 
-DISPATCHED = story("dispatched/0001", start(), requires=("durable_dispatch",))
-"""For backends only that dispatch."""
+SCOPED = story("scoped/0001", start(), requires=("typed_scope_propagation",))
+"""For backends only that propagate scopes."""
 
 UNKNOWN = story(
     "unknown/0001",
@@ -443,7 +453,7 @@ CHILD = story(
     BEGIN,
     call(
         "start_workflow_run",
-        ok({"workflow_run_ids": ["$R2"]}),
+        ok({"workflow_run_ids": ["$R2"], "input_request_id": None}),
         {
             "/J/snapshot/counters/workflow_run_starts/claimed": 2,
             "/J/workflow_runs/1": {
