@@ -430,8 +430,8 @@ WITHHELD = story(
 )
 """A start that needs what the operator switched off."""
 
-DISPATCHED = story("dispatched/0001", start(), requires=("bounded_only_v1",))
-"""For backends only that dispatch."""
+SCOPED = story("scoped/0001", start(), requires=("typed_scope_propagation",))
+"""For backends only that propagate scopes."""
 
 UNKNOWN = story(
     "unknown/0001",

@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 def vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the hand-written vectors as the journey's suite."""
     folder = tmp_path_factory.mktemp("vectors")
-    write_suite(folder / "journey", [*stories.STORIES, stories.DISPATCHED])
+    write_suite(folder / "journey", [*stories.STORIES, stories.SCOPED])
     return folder
 
 

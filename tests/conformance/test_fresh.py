@@ -56,7 +56,7 @@ def test_tales_go_everywhere() -> None:
     kinds = Counter(type(each.action) for each in taken)
     assert min(kinds[kind] for kind in (Call, Tick, Sweep, Restart)) > 100
     operations = {each.action.operation for each in taken if isinstance(each.action, Call)}
-    assert len(operations) == 22
+    assert len(operations) == 27
     labels = {label for each in taken for label in each.labels}
     assert len(labels) > 55
     assert max(len(each.after.worlds) for each in taken) in range(5, MOST_WORLDS + 1)

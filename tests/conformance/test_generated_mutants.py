@@ -164,7 +164,7 @@ def test_a_change_is_played_and_the_model_stays_as_it_is() -> None:
     (mutant,) = (
         m
         for m in generated_mutants()
-        if m.name == "generated-ownership-begin-journey-wrong-member-4"
+        if m.name == "generated-ownership-begin-journey-wrong-member-1"
     )
     backend = load_generated(mutant)
     capabilities = backend.hello().capabilities

@@ -110,8 +110,11 @@ def test_the_users_own_interrupt_is_no_fault_of_the_adapter() -> None:
 
 
 def test_a_vector_that_needs_more_than_is_advertised_does_not_apply() -> None:
-    result = judged(fakes.Spoilt, stories.DISPATCHED)
-    assert (result.verdict, result.note) == (Verdict.NOT_APPLICABLE, "needs bounded_only_v1")
+    result = judged(fakes.Spoilt, stories.SCOPED)
+    assert (result.verdict, result.note) == (
+        Verdict.NOT_APPLICABLE,
+        "needs typed_scope_propagation",
+    )
     assert judged(fakes.Lacking, stories.RESERVED).verdict is Verdict.NOT_APPLICABLE
 
 

@@ -13,10 +13,13 @@ from wayproof.conformance import progress as progress_module
 from wayproof.conformance.cli import app
 from wayproof.conformance.generate import (
     bounds,
+    dispatches,
     histories,
     neighbours,
     refusals,
     registries,
+    routes,
+    staged,
     starts,
     suite,
 )
@@ -95,9 +98,10 @@ def test_building_the_vectors_tells_its_stages(monkeypatch: pytest.MonkeyPatch) 
 
     first = list(islice(starts.drafts(), 2))
     monkeypatch.setattr(suite, "select", some)
-    for family in (registries, neighbours, bounds):
+    for family in (registries, neighbours, bounds, routes, dispatches):
         monkeypatch.setattr(family, "drafts", lambda: [])
     monkeypatch.setattr(starts, "drafts", lambda: first)
+    monkeypatch.setattr(staged, "candidates", lambda: [])
     monkeypatch.setattr(histories, "histories", lambda: [])
     monkeypatch.setattr(refusals, "nearly_owners", lambda: [])
     monkeypatch.setattr(refusals, "unknown_operations", lambda: [])

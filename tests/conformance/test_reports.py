@@ -238,9 +238,7 @@ def test_junit_has_a_suite_for_each_topic_and_counts_right() -> None:
     root = junit_of(told.report_on(WrongState()))
     assert root.get("name", "").endswith("does not conform: it breaks the contract (1 vector)")
     suites = {suite.get("name"): suite for suite in root}
-    assert set(suites) == {"/".join(v.id.split("/")[:2]) for v in stories.STORIES} | {
-        "hand/dispatched"
-    }
+    assert set(suites) == {"/".join(v.id.split("/")[:2]) for v in stories.STORIES} | {"hand/scoped"}
     for name, tag in {"failures": "failure", "errors": "error", "skipped": "skipped"}.items():
         found = len(root.findall(f".//{tag}"))
         assert int(root.get(name, "")) == sum(int(s.get(name, "")) for s in root) == found
@@ -251,7 +249,7 @@ def test_junit_has_a_suite_for_each_topic_and_counts_right() -> None:
     assert failure.get("type") == "state"
     assert "observed  31" in (failure.text or "")
     assert "reservation-01" in failure.get("message", "")
-    (skipped,) = suites["hand/dispatched"].iterfind("testcase/skipped")
+    (skipped,) = suites["hand/scoped"].iterfind("testcase/skipped")
     assert "needs" in skipped.get("message", "")
 
 

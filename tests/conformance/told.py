@@ -98,5 +98,5 @@ def report_of(
 
 def report_on(backend: Backend, known: Iterable[KnownFailure] = ()) -> Report:
     """The report on a backend that plays the hand-written stories."""
-    vectors = (*stories.STORIES, stories.DISPATCHED)
+    vectors = (*stories.STORIES, stories.SCOPED)
     return report_of(judged(backend, vectors, known), backend.hello(), vectors)

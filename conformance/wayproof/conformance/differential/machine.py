@@ -23,14 +23,14 @@ from hypothesis.stateful import (
 )
 
 from wayproof.conformance.generate.belief import world_instants
-from wayproof.conformance.generate.fresh import Stage, explained
+from wayproof.conformance.generate.fresh import Played, Stage, shortest
 from wayproof.conformance.generate.scripts import Call, Restart, Sweep, Tick
 from wayproof.conformance.generate.tales import STAGES
 from wayproof.conformance.generate.unfolding import Role, Unfolding
 from wayproof.conformance.protocol.backend import Backend
 from wayproof.conformance.protocol.load import load_backend
 from wayproof.conformance.report.failure import failure_text
-from wayproof.conformance.run.verdict import Verdict
+from wayproof.conformance.run.verdict import Result, Verdict
 from wayproof.conformance.vectors.names import UnknownName
 from wayproof.conformance.vectors.suite import write_suite
 from wayproof.model.journey.lifecycle import LIVE
@@ -56,15 +56,20 @@ class Diverged(AssertionError):
     shows it, names the file of its vector and ends with the command that plays it."""
 
 
+class _Found(AssertionError):
+    """A story that diverges, not yet as short as it can be."""
+
+    def __init__(self, stage: Stage, played: Played) -> None:
+        super().__init__("a story diverges")
+        self.stage = stage
+        self.played = played
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opponent:
     """The backend that is compared with the model."""
 
-    name: str
-    """As ``wayproof check --backend`` knows it."""
     backend: Backend
-    folder: Path
-    """Where the vector of a divergence is written, as a suite of its own."""
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
 
@@ -84,7 +89,7 @@ def compare(name: str, folder: Path, *, examples: int = 100, steps: int = 30) ->
     backend = load_backend(name)
 
     class Compared(JourneyMachine):
-        opponent = Opponent(name=name, backend=backend, folder=folder)
+        opponent = Opponent(backend=backend)
 
     try:
         run_state_machine_as_test(
@@ -100,8 +105,19 @@ def compare(name: str, folder: Path, *, examples: int = 100, steps: int = 30) ->
                 suppress_health_check=list(HealthCheck),
             ),
         )
+    except _Found as found:
+        raise _diverged(name, folder, shortest(found.stage, found.played)) from None
     finally:
         backend.close()
+
+
+def _diverged(name: str, folder: Path, result: Result) -> Diverged:
+    assert result.vector is not None
+    write_suite(folder / "journey", [result.vector])
+    file = folder / "journey" / "fresh" / "differential.jsonl"
+    command = ["wayproof", "check", "--fresh", "0", "--backend", name]
+    again = shlex.join([*command, "--vectors", str(folder)])
+    return Diverged(f"{name} diverges; vector: {file}\n" + failure_text(result, again))
 
 
 class JourneyMachine(RuleBasedStateMachine):
@@ -189,7 +205,7 @@ class JourneyMachine(RuleBasedStateMachine):
         """Play the story on the backend.
 
         Raises:
-            Diverged: if that diverges from what the contract allows.
+            _Found: if that diverges from what the contract allows.
         """
         if self.story is None or not self.story.taken:
             return
@@ -201,17 +217,8 @@ class JourneyMachine(RuleBasedStateMachine):
             numbers=self.opponent.numbers,
         )
         played = stage.play(self.story.script, self.story.taken)
-        if played.result.verdict is Verdict.PASS:
-            return
-        result = explained(stage, played)
-        assert result.vector is not None
-        write_suite(self.opponent.folder / "journey", [result.vector])
-        file = self.opponent.folder / "journey" / "fresh" / "differential.jsonl"
-        command = ["wayproof", "check", "--fresh", "0", "--backend", self.opponent.name]
-        again = shlex.join([*command, "--vectors", str(self.opponent.folder)])
-        raise Diverged(
-            f"{self.opponent.name} diverges; vector: {file}\n" + failure_text(result, again)
-        )
+        if played.result.verdict is not Verdict.PASS:
+            raise _Found(stage, played)
 
     def _story(self) -> Unfolding:
         assert self.story is not None, "open comes first"
