@@ -12,6 +12,20 @@ def _starts(find: str, replace: str) -> tuple[Edit, ...]:
     return (Edit(file="starts.py", find=find, replace=replace),)
 
 
+def _overlaid(overlays: str) -> tuple[Edit, ...]:
+    """Resolve sequences under these overlays."""
+    return (
+        *_starts(
+            "resolve_definition(self._registry, sequence_id)",
+            f"resolve_definition(replace(self._registry, overlays={overlays}), sequence_id)",
+        ),
+        *_starts(
+            "from functools import cache",
+            "from dataclasses import replace\nfrom functools import cache",
+        ),
+    )
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     Mutant(
         name="registry-pinned-instead-of-the-sequence",
@@ -61,6 +75,36 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
             "sequence=definition.sequence, entrypoints=definition.entrypoints,"
             " transitions=definition.transitions, workflows=tuple("
             "w for w in self._registry.workflows if w in definition.workflows)))",
+        ),
+    ),
+    Mutant(
+        name="overlays-not-applied",
+        clauses=("definition-05",),
+        fault="A sequence is resolved without the overlays.",
+        kind="logic",
+        edits=_overlaid("()"),
+    ),
+    Mutant(
+        name="first-overlay-alone",
+        clauses=("definition-05",),
+        fault="Only the first of several overlays is applied.",
+        kind="logic",
+        edits=_overlaid("self._registry.overlays[:1]"),
+    ),
+    Mutant(
+        name="overlays-in-reverse",
+        clauses=("definition-05",),
+        fault="Of two overlays of one declaration the first decides.",
+        kind="logic",
+        edits=_overlaid("self._registry.overlays[::-1]"),
+    ),
+    Mutant(
+        name="overlays-of-sequences-alone",
+        clauses=("definition-05",),
+        fault="An overlay replaces sequences, and no transition or entrypoint.",
+        kind="logic",
+        edits=_overlaid(
+            "tuple(replace(o, transitions=(), entrypoints=()) for o in self._registry.overlays)"
         ),
     ),
     Mutant(

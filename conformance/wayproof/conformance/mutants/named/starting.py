@@ -245,6 +245,64 @@ ADVERTISED: Final = (
         ),
     ),
     Mutant(
+        name="stage-entered-by-anybody",
+        clauses=("start-05",),
+        fault="A start that refines nothing may enter by a stage.",
+        kind="logic",
+        edits=_starts(
+            'elif any(each.role == "refinement_patch" for each in request.semantic_references):',
+            "else:",
+        ),
+    ),
+    Mutant(
+        name="any-reference-refines",
+        clauses=("start-05",),
+        fault="Whatever reference a start carries, it may enter by a stage.",
+        kind="logic",
+        edits=_starts('each.role == "refinement_patch"', "each.role"),
+    ),
+    Mutant(
+        name="message-taken-everywhere",
+        clauses=("start-06",),
+        fault="An entry that accepts no message is entered with one.",
+        kind="logic",
+        edits=_starts("            _require_message_supported(definition, request)\n", ""),
+    ),
+    Mutant(
+        name="empty-message-is-none",
+        clauses=("start-06",),
+        fault="An empty message is taken for none at an entry that accepts none.",
+        kind="logic",
+        edits=_starts(
+            "if request.initial_message is None:\n        return",
+            "if not request.initial_message:\n        return",
+        ),
+    ),
+    Mutant(
+        name="stage-takes-a-message",
+        clauses=("start-06",),
+        fault="Only entrypoints are asked whether they accept a message.",
+        kind="logic",
+        edits=_starts(
+            'if request.entry.kind != "entrypoint" or request.entry.id',
+            'if request.entry.kind == "entrypoint" and request.entry.id',
+        ),
+    ),
+    Mutant(
+        name="message-looked-at-after-the-choices",
+        clauses=("start-06",),
+        fault="A wrong route choice is found before a message that is not accepted.",
+        kind="logic",
+        edits=_starts(
+            """            _require_message_supported(definition, request)
+            _require_routes(definition, request.route_choices)
+""",
+            """            _require_routes(definition, request.route_choices)
+            _require_message_supported(definition, request)
+""",
+        ),
+    ),
+    Mutant(
         name="replay-joined-by-scope",
         clauses=("idempotency-01",),
         fault="A replayed start names the oldest journey of its creation scope.",
